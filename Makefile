@@ -10,19 +10,19 @@ INSTALL := -m pip install --disable-pip-version-check --quiet --no-input --no-co
 # The lock files name all that is needed, and for each file of it the hash that it must have.
 LOCKED := $(INSTALL) --require-hashes --no-deps
 WORKERS ?= 3
-PYTEST := $(BIN)/python -m pytest -n $(WORKERS) --dist loadfile --no-loadscope-reorder
+PYTEST := $(BIN)/python -m pytest -n $(WORKERS) --dist loadfile --no-loadscope-reorder -o console_output_style=classic
 
 # Where it is set, as in many containers, each of the programs would compile all of our modules at each start.
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help run test test-full test-security lint-style lint-types pytest faults load bench bench-ingest bench-retrieval bench-scale bench-churn bench-hops bench-rewriting bench-answers bench-everyday bench-grounding bench-latency bench-cost bench-cache bench-fairness snapshot-answers code-figures lint lint-security audit sbom install install-dev browser directory lock clean pin-images bench-diagnosis bench-judge bench-lexicon bench-triples bench-paths bench-facts bench-graph bench-nightly bench-failures bench-finetune bench-switch bench-set-models bench-sentences bench-use
+.PHONY: help run test test-full test-security lint-style lint-types pytest faults load bench bench-ingest bench-retrieval bench-scale bench-churn bench-hops bench-rewriting bench-answers bench-everyday bench-llm bench-grounding bench-latency bench-cost bench-cache bench-fairness snapshot-answers code-figures lint lint-security audit sbom install install-dev llama browser directory lock clean pin-images bench-diagnosis bench-judge bench-lexicon bench-triples bench-paths bench-facts bench-graph bench-nightly bench-failures bench-finetune bench-switch bench-set-models bench-sentences bench-use
 .DELETE_ON_ERROR:
 
 help: ## This list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-16s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
 
-run: install ## Start everything in the foreground (PORT, DATA_DIR, DEMO, LLM_BASE_URL, …); Ctrl-C stops it
+run: install $(if $(LLM_FILE),$(if $(LLM_BASE_URL),,llama)) ## Start everything in the foreground (PORT, DATA_DIR, DEMO, LLM_BASE_URL, LLM_FILE, …); Ctrl-C stops it
 	@exec $(BIN)/python -m ragsite.embedded --with-parent
 
 test: lint-style browser ## All checks: lint and the short form of every test (WORKERS)
@@ -73,6 +73,10 @@ bench-rewriting: install-dev ## Follow-up questions made standalone, and searchi
 
 bench-answers: install-dev ## Answers and refusals without a language model; DATA="DIR …"
 	$(BIN)/python -m bench.answers $(DATA)
+
+bench-llm: install ## A language model in each way of writing; DATA="DIR …" URL=http://…/v1 MODEL=… [QUESTIONS=40] [PROFILE=FILE]
+	@test -n "$(DATA)" -a -n "$(URL)" -a -n "$(MODEL)" || { echo 'DATA="DIR …" URL=http://…/v1 MODEL=NAME' >&2; exit 1; }
+	$(BIN)/python -m bench.llm --url $(URL) --model $(MODEL) --questions $(or $(QUESTIONS),40) $(if $(PROFILE),--profile $(PROFILE)) $(DATA)
 
 bench-everyday: install-dev ## Questions as people type them, over an organisation's files; DATA=DIR, DOCUMENTS=DIR, SHOW=1 for every answer, SAMPLE=40 for forty, KEEP=DIR for the database
 	$(BIN)/python -m bench.everyday $(if $(SHOW),--show) $(if $(SAMPLE),--sample $(SAMPLE)) $(if $(KEEP),--keep $(KEEP)) $(if $(DOCUMENTS),--documents $(DOCUMENTS)) $(or $(DATA),tests/everyday)
@@ -165,6 +169,9 @@ install: $(VENV)/.runtime ## Install or update what running needs, into .venv
 
 install-dev: $(VENV)/.development ## Install or update what testing needs, too
 
+llama: install ## llama.cpp for LLM_FILE, where no llama-server is on the PATH: compiled once, some minutes
+	@scripts/ensure_llama.sh $(BIN)/python
+
 browser: ## Chromium and a Chinese font for the browser tests, nginx for the test of its configuration
 	@scripts/ensure_chromium.sh
 	@scripts/ensure_nginx.sh
@@ -176,6 +183,7 @@ lock: install-dev $(AUDIT_VENV)/.installed ## Write the lock files from what is 
 	$(BIN)/python scripts/lock.py
 	$(AUDIT_VENV)/bin/python scripts/lock.py audit
 	@if [ -d .ldap-packages ]; then PYTHONPATH=.ldap-packages $(BIN)/python scripts/lock.py ldap; fi
+	@if $(BIN)/python -c 'import importlib.util as u, sys; sys.exit(u.find_spec("llama_cpp") is None)'; then $(BIN)/python scripts/lock.py llama; fi
 
 clean: ## Remove caches; data (var) and .venv stay
 	rm -rf .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis staticfiles

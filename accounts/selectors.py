@@ -12,7 +12,7 @@ from django.utils.translation import gettext
 from accounts.compiled_queries import CompiledQuery
 from accounts.errors import NotAuthenticatedError, NotFoundError
 from accounts.key_scopes import KeyScope
-from accounts.models import ApiKey, User
+from accounts.models import ApiKey, Tenant, User
 from accounts.roles import KEYS_SCOPE_GIVE, OWNERS, REVIEW_PERMISSION, SETS_CREATE, Role, administers
 from accounts.scope import Scope
 from ragcore.text.scripts import cjk_share
@@ -47,6 +47,14 @@ def _administers(user: User) -> Literal["nothing", "tenant", "everything"]:
     if not (user.is_staff and user.is_superuser):
         return "nothing"
     return "everything" if user.tenant.is_default else "tenant"
+
+
+def site_tenant_id() -> int | None:
+    """The tenant with which work of the whole site stands: its administrators are those of the site.
+
+    None on a site that has no tenant yet.
+    """
+    return Tenant.objects.order_by("-is_default", "pk").values_list("pk", flat=True).first()
 
 
 def roles_held(user: User) -> list[Role]:

@@ -1,4 +1,4 @@
-"""`make code-figures`: sizes of modules and functions, and packages of ragcore that import each other.
+"""`make code-figures`: sizes of modules and functions, options, relays of a scope, packages that import each other.
 
 Counts what is neither a test nor a migration. FOLDER=… measures another checkout, to compare with.
 """
@@ -9,10 +9,13 @@ import ast
 import statistics
 import sys
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
-PACKAGES = ("ragcore", "accounts", "knowledge", "chat", "feedback", "evaluation", "ragsite", "bench", "scripts")
+PACKAGES = (
+    *("ragcore", "accounts", "work", "notifications", "knowledge", "chat", "feedback", "evaluation", "ragsite"),
+    *("bench", "scripts"),
+)
 
 
 def modules(root: Path) -> list[Path]:
@@ -26,6 +29,20 @@ def function_lengths(tree: ast.AST) -> Iterator[int]:
     for node in ast.walk(tree):
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
             yield (node.end_lineno or node.lineno) - node.lineno + 1
+
+
+def options_declared(root: Path) -> int:
+    """Options that a site, a set or a request can set; those for comparing alone do not count."""
+    trees = [ast.parse(path.read_text(encoding="utf-8")) for path in (root / "ragcore" / "options").rglob("*.py")]
+    values = [node.value for tree in trees for node in ast.walk(tree) if isinstance(node, ast.AnnAssign)]
+    calls = [value for value in values if isinstance(value, ast.Call) and ast.unparse(value.func) == "option"]
+    return sum(all(keyword.arg != "is_for_comparing" for keyword in call.keywords) for call in calls)
+
+
+def relays(trees: Iterable[ast.AST], name: str) -> int:
+    """Calls that hand a value on under its own name (`name=name`)."""
+    keywords = [node for tree in trees for node in ast.walk(tree) if isinstance(node, ast.keyword)]
+    return sum(k.arg == name and isinstance(k.value, ast.Name) and k.value.id == name for k in keywords)
 
 
 def imported(node: ast.AST) -> Iterator[str]:
@@ -59,11 +76,12 @@ def main() -> None:
     lines = [len(path.read_text(encoding="utf-8").splitlines()) for path in paths]
     trees = [ast.parse(path.read_text(encoding="utf-8")) for path in paths]
     lengths = sorted(length for tree in trees for length in function_lengths(tree))
-    product = [count for path, count in zip(paths, lines, strict=True) if path.relative_to(root).parts[0] != "bench"]
+    product = [tree for path, tree in zip(paths, trees, strict=True) if path.relative_to(root).parts[0] != "bench"]
     print(f"modules {len(paths)}, {len(product)} without bench; lines {sum(lines)}; mean {statistics.mean(lines):.0f}")
     print(f"modules under 50 lines {sum(n < 50 for n in lines)}, over 400 {sum(n > 400 for n in lines)}")
     p90 = lengths[int(len(lengths) * 0.9)]
     print(f"functions {len(lengths)}; median {statistics.median(lengths):.0f}, p90 {p90}, longest {lengths[-1]} lines")
+    print(f"options {options_declared(root)}; calls with scope=scope {relays(product, 'scope')} without bench")
     print(f"two-way package pairs in ragcore: {two_way_pairs(root) or 'none'}")
 
 

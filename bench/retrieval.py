@@ -15,8 +15,8 @@ from accounts.selectors import scope_for
 from evaluation.models import GoldenSet, RunConfiguration
 from evaluation.services.golden import benchmark_load, golden_import
 from evaluation.services.golden_files import golden_file_parse
-from evaluation.services.run_plans import ConfigurationPlan
-from evaluation.services.runs import evaluation_run
+from evaluation.services.runs.lifecycle import evaluation_run
+from evaluation.services.runs.plans import ConfigurationPlan
 from knowledge.demo import GOLDEN
 from knowledge.models import IngestItem, IngestJob, KnowledgeSet
 from knowledge.services import indexes_refresh, ingestion_advance

@@ -17,8 +17,9 @@ from chat.answers.source_lines import edited_words
 from chat.models import Message, MessageCitation
 from chat.types import AnswerRecord, AnswerRequest, CitationFormat, CitationRecord, to_plain
 from knowledge.errors import UnmatchedFilterError
+from knowledge.search_profile import Retrieved
 from knowledge.selectors.filters import FilterChoices
-from knowledge.types import Facet, FilterWarning, Retrieved
+from knowledge.types import Facet, FilterWarning
 from ragcore.text.normalise import visible
 from ragcore.types import Sentence
 
@@ -40,6 +41,7 @@ _EMPTY_REASONING: dict[str, Any] = {
 }
 _PUBLIC_METADATA = (
     *("total_time", "rewrite_time", "retrieve_time", "rerank_time", "generate_time", "first_token_time"),
+    "thinking_time",
     *("chunks_found", "model", "tier", "choice", "usage", "usage_by_purpose", "cost", "strategy", "mode_used"),
     *("cache", "rewritten_queries", "options_sha256", "error_message", "stopped", "is_cut", "unused_options"),
     *("stage_times", "skipped_stages", "notes", "approved"),

@@ -7,10 +7,10 @@ import uuid
 from celery import shared_task
 
 from chat.answers.approval import approved_check
-from chat.attachments.reading import attachment_read, attachments_expire, attachments_sweep
+from chat.attachments.reading import attachments_expire
 from chat.conversations.retention import retention_run
 from chat.conversations.summaries import summary_refresh
-from chat.queue import MAINTAIN, READ_ATTACHMENT, SUMMARISE, SWEEP_TURNS
+from chat.queue import MAINTAIN, SUMMARISE, SWEEP_TURNS
 from chat.turns.message_store import turns_sweep
 from chat.turns.turn_figures import LOOKED_BACK_AT_NIGHT, turn_figures_catch_up
 
@@ -20,7 +20,6 @@ def sweep_turns() -> None:
     """Mark turns whose web process has died; store the figures of those that are over."""
     turns_sweep()
     turn_figures_catch_up()
-    attachments_sweep()
 
 
 @shared_task(name=MAINTAIN)
@@ -36,12 +35,3 @@ def maintain() -> None:
 def summarise_conversation(*, conversation_id: str, budget_tokens: int) -> None:
     """Put the turns of a conversation that a prompt has no room for into its summary."""
     summary_refresh(conversation_id=uuid.UUID(conversation_id), budget_tokens=budget_tokens)
-
-
-@shared_task(
-    name=READ_ATTACHMENT,
-    acks_late=True,  # a second run finds the state that the first one left
-)
-def read_attachment(*, attachment_id: int) -> None:
-    """Read a file that was attached to a question."""
-    attachment_read(attachment_id=attachment_id)

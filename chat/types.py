@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, fields, is_dataclass
 from functools import cache
 from typing import Any, Literal, Protocol
 
+from knowledge.options_draft import NO_DRAFT, OptionsDraft
 from knowledge.types import Filters, FilterWarning, RetrievalMode
 from ragcore.types import Sentence
 from ragcore.types.answering import Turn
@@ -15,8 +16,10 @@ Mode = Literal["basic", "enhanced", "agentic", "ultimate"]
 Strategy = Literal["standard", "adaptive", "self_rag"]
 Preset = Literal["accurate", "fast", "balanced", "cheap"]
 Style = Literal["simple", "advanced", "precise", "report"]
-AnswerForm = Literal["", "simple", "report", "precise"]  # of the composer; "": as site and knowledge set say
-Depth = Literal["", "fast", "thorough", "research"]  # the same; see chat.pages.depths
+# Of the composer; "": as site and knowledge set say.
+AnswerForm = Literal["", "simple", "report", "advanced", "precise"]
+# The same; see chat.pages.depths.
+Depth = Literal["", "fast", "cheap", "thorough", "parts", "adaptive", "accurate", "research"]
 RewriteMethod = Literal[
     "auto",
     "none",
@@ -37,7 +40,7 @@ PromptType = Literal["subject", "object", "relationship", "type"]
 MAX_QUERY_CHARACTERS = 2000
 MAX_BATCH = 100
 
-EventType = Literal["context", "step", "chunk", "block", "tail", "citations", "done", "error"]
+EventType = Literal["context", "step", "thought", "chunk", "block", "tail", "citations", "done", "error"]
 
 
 def to_plain(record: Any) -> dict[str, Any]:
@@ -114,10 +117,13 @@ class AnswerRequest:
     attachments: tuple[str, ...] = ()  # keys of files that are attached from this question on
     after: str | None = None  # id of a turn of the branch that this one continues; None: the one that is shown
     given: frozenset[str] = frozenset()
+    draft: OptionsDraft = NO_DRAFT  # in the place of what site, sets and lexicons have; measurements alone try one
 
     def to_json(self) -> dict[str, Any]:
         """JSON for the message, enough to ask the same again."""
-        return {**to_plain(self), "given": sorted(self.given)}
+        plain = to_plain(self)
+        del plain["draft"]
+        return {**plain, "given": sorted(self.given)}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -173,10 +179,11 @@ class AnswerMetadata:
     rerank_time: float | None = None
     generate_time: float | None = None
     first_token_time: float | None = None
+    thinking_time: float | None = None  # a part of the time of writing or of the rounds
     stage_times: Mapping[str, float] = field(default_factory=dict)
     chunks_found: int = 0
     model: str = ""
-    usage: Mapping[str, int] = field(default_factory=dict)  # prompt_tokens, completion_tokens, total_tokens
+    usage: Mapping[str, int] = field(default_factory=dict)  # prompt_, completion_ (of them reasoning_) and total_tokens
     cost: float | None = None  # in the currency of the price table; None where a price is not known
     usage_by_purpose: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     choice: tuple[str, ...] = ()  # codes: why this strategy and this tier
@@ -193,7 +200,7 @@ class AnswerMetadata:
     unused_options: tuple[str, ...] = ()
     skipped_stages: Mapping[str, str] = field(default_factory=dict)  # stage -> code of its error
     warnings: tuple[FilterWarning, ...] = ()
-    notes: tuple[str, ...] = ()  # codes: "unchecked", "other_language"
+    notes: tuple[str, ...] = ()  # codes: "unchecked", "other_language", "quoted_instead", "doubted"
     approved: Mapping[str, str] | None = None  # id, by (name), at (date): a reviewer has approved this answer
     experiment: str = ""  # "id:arm" of the experiment that the question took part in
 

@@ -108,6 +108,13 @@ class RunNotOpenError(PermanentError):
     default_message = "This run is over."
 
 
+class RunUnfinishedError(PermanentError):
+    """A run that was to be done in this process has failed, or a worker goes on with it."""
+
+    code = "run_unfinished"
+    default_message = "Run %(run)s was not finished here. Its page shows its state."
+
+
 class TooManyConfigurationsError(PermanentError):
     """A run has no configuration, or more than it may."""
 
@@ -176,8 +183,6 @@ class AdapterTrainingError(PermanentError):
         "model": "The site has changed its embedding model since this training began. Start a new training.",
         "changed": "Documents of the set kept changing during the training. Start it again when they are processed.",
         "over": "This training is over.",
-        "lost": "The training was interrupted several times.",
-        "internal": "The training failed. The log says why.",
     }
 
 
@@ -193,8 +198,6 @@ class RerankerFitError(PermanentError):
         "few": "There are too few questions to learn from: %(found)s; at least %(least)s are needed.",
         "documents": "The questions are about too few documents: some must be held out to judge the result.",
         "over": "This training is over.",
-        "lost": "The training was interrupted several times.",
-        "internal": "The training failed. The log says why.",
     }
 
 

@@ -159,10 +159,8 @@ class GoldenVersion(models.Model):
 class EvaluationRun(models.Model):
     """A version of a golden set, asked once with each of some configurations, with the rights of who started it.
 
-    One worker at a time holds it by a lease, a slice at a time (`evaluation.services.worker_calls`).
+    Its row keeps what is measured, and the state of the job that measures it (`evaluation.jobs.run_evaluation`).
     """
-
-    FENCE: ClassVar = "takes"
 
     class State(models.TextChoices):
         RUNNING = "running", pgettext_lazy("state of an evaluation run", "Running")
@@ -191,9 +189,6 @@ class EvaluationRun(models.Model):
     figures = models.JSONField(_("figures"), default=dict)  # of the first configuration
     started = models.DateTimeField(_("started"), auto_now_add=True)
     finished = models.DateTimeField(_("finished"), null=True, blank=True)
-    leased_until = models.DateTimeField(null=True)  # by the worker that holds it
-    called = models.DateTimeField(null=True, editable=False)  # when a worker was called that has not come yet
-    takes = models.PositiveIntegerField(default=0, db_default=0, editable=False)  # by workers
 
     class Meta:
         verbose_name = _("evaluation run")
@@ -228,7 +223,7 @@ class RunConfiguration(models.Model):
     component = models.CharField(max_length=16, choices=Component.choices, default=Component.ANSWER)
     retrieval_mode = models.CharField(max_length=8, default="hybrid")
     options = models.JSONField(default=dict)  # group -> option -> value; null: as the layer below says
-    tried = models.JSONField(default=dict, db_default={})  # as `run_plans.Tried` keeps it
+    tried = models.JSONField(default=dict, db_default={})  # as `evaluation.services.runs.plans.Tried` keeps it
     options_sha256 = models.CharField(max_length=64)
     figures = models.JSONField(default=dict)  # metric -> value, low, high, sd, cases
     dimensions = models.JSONField(default=dict)  # dimension -> its value -> metric -> value, sd, cases

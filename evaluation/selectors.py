@@ -40,9 +40,9 @@ def golden_sets_kept(*, scope: Scope, actor: User) -> QuerySet[GoldenSet]:
     rows = golden_sets_listed(scope=scope)
     if is_reviewing(actor) or scope.administers != "nothing":
         return rows
-    mine = list(sets_managed(scope=scope).order_by().values_list("pk", flat=True))
-    held = GoldenSet.sets.through.objects.filter(goldenset_id=OuterRef("pk"))
-    owned = Q(Exists(held)) & ~Q(Exists(held.exclude(knowledgeset_id__in=mine)))
+    set_ids = list(sets_managed(scope=scope).order_by().values_list("pk", flat=True))
+    memberships = GoldenSet.sets.through.objects.filter(goldenset_id=OuterRef("pk"))
+    owned = Q(Exists(memberships)) & ~Q(Exists(memberships.exclude(knowledgeset_id__in=set_ids)))
     return rows.filter(Q(created_by=scope.user_id) | owned)
 
 
@@ -66,10 +66,10 @@ def _speaks_for(user: User, knowledge_set: KnowledgeSet) -> bool:
 
 def golden_set_named(*, scope: Scope, name: str) -> GoldenSet:
     """The golden set of the asker's tenant with this name. Raises NotFoundError."""
-    found = GoldenSet.objects.filter(tenant_id=scope.tenant_id, name=name).first()
-    if found is None:
+    golden_set = GoldenSet.objects.filter(tenant_id=scope.tenant_id, name=name).first()
+    if golden_set is None:
         raise NotFoundError("named_golden_set", name=name)
-    return found
+    return golden_set
 
 
 def golden_cases(*, golden_set: GoldenSet, limit: int | None = None) -> list[GoldenCase]:
@@ -83,22 +83,22 @@ def names_hidden(*, scope: Scope, names: Iterable[str]) -> set[str]:
     A name of several documents is hidden if one of them is, and a deleted document is open to nobody. A number of no
     document is that of one which was purged. Another name of no document is not hidden: it may be loaded later.
     """
-    wanted = sorted(set(names))
+    sorted_names = sorted(set(names))
     hidden: set[str] = set()
-    for start in range(0, len(wanted), NAMES_AT_ONCE):
-        hidden |= _hidden(scope, set(wanted[start : start + NAMES_AT_ONCE]))
+    for start in range(0, len(sorted_names), NAMES_AT_ONCE):
+        hidden |= _hidden(scope, set(sorted_names[start : start + NAMES_AT_ONCE]))
     return hidden
 
 
-def _hidden(scope: Scope, wanted: set[str]) -> set[str]:
-    numbers = {int(name[1:]) for name in wanted if NUMBERED.fullmatch(name)}
-    rows = Document.objects.filter(Q(external_id__in=wanted) | Q(pk__in=numbers))
+def _hidden(scope: Scope, names: set[str]) -> set[str]:
+    numbers = {int(name[1:]) for name in names if NUMBERED.fullmatch(name)}
+    rows = Document.objects.filter(Q(external_id__in=names) | Q(pk__in=numbers))
     purged = numbers - set(rows.order_by().values_list("pk", flat=True))
     if scope.administers != "everything":
         rows = rows.filter(tenant_id=scope.tenant_id)
     closed = rows.exclude(pk__in=documents_readable(scope=scope).values("pk")).values_list("pk", "external_id")
     hidden = {name for pk, external_id in closed for name in (f"#{pk}", external_id)}
-    return (hidden | {f"#{number}" for number in purged}) & wanted
+    return (hidden | {f"#{number}" for number in purged}) & names
 
 
 def cases_withheld(*, scope: Scope, cases: QuerySet[GoldenCase]) -> QuerySet[GoldenCase]:
@@ -140,34 +140,34 @@ def documents_named(*, scope: Scope, names: Iterable[str]) -> list[int]:
 
 def documents_by_name(*, scope: Scope, names: Iterable[str]) -> dict[str, list[int]]:
     """Name -> ids of the documents that have it and that the asker may open; names of none are left out."""
-    wanted = sorted(set(names))
-    found: dict[str, list[int]] = defaultdict(list)
-    for start in range(0, len(wanted), NAMES_AT_ONCE):
-        some = set(wanted[start : start + NAMES_AT_ONCE])
+    sorted_names = sorted(set(names))
+    ids: dict[str, list[int]] = defaultdict(list)
+    for start in range(0, len(sorted_names), NAMES_AT_ONCE):
+        some = set(sorted_names[start : start + NAMES_AT_ONCE])
         numbers = {int(name[1:]) for name in some if NUMBERED.fullmatch(name)}
         rows = documents_readable(scope=scope).filter(Q(external_id__in=some) | Q(pk__in=numbers))
         for pk, external_id in rows.order_by("pk").values_list("pk", "external_id"):
             for name in {external_id, f"#{pk}"} & some:
-                found[name].append(pk)
-    return found
+                ids[name].append(pk)
+    return ids
 
 
 def documents_titled(*, scope: Scope, names: Iterable[str]) -> dict[str, str]:
     """Name -> title of the latest document that has it and that the asker may open; names of none are left out."""
-    found = documents_by_name(scope=scope, names=names)
-    rows = documents_readable(scope=scope).filter(pk__in=set(chain.from_iterable(found.values())))
+    ids = documents_by_name(scope=scope, names=names)
+    rows = documents_readable(scope=scope).filter(pk__in=set(chain.from_iterable(ids.values())))
     titles = {
         pk: title or external or f"#{pk}" for pk, title, external in rows.values_list("pk", "title", "external_id")
     }
-    return {name: titles[pks[-1]] for name, pks in found.items() if pks[-1] in titles}
+    return {name: titles[pks[-1]] for name, pks in ids.items() if pks[-1] in titles}
 
 
 def names_gone(*, tenant_id: int, names: Iterable[str]) -> set[str]:
     """Those of the names (external ids, #numbers) that no document of the tenant has which is not deleted."""
-    wanted = sorted(set(names))
-    gone: set[str] = set(wanted)
-    for start in range(0, len(wanted), NAMES_AT_ONCE):
-        some = set(wanted[start : start + NAMES_AT_ONCE])
+    sorted_names = sorted(set(names))
+    gone: set[str] = set(sorted_names)
+    for start in range(0, len(sorted_names), NAMES_AT_ONCE):
+        some = set(sorted_names[start : start + NAMES_AT_ONCE])
         numbers = {int(name[1:]) for name in some if NUMBERED.fullmatch(name)}
         rows = Document.objects.filter(Q(external_id__in=some) | Q(pk__in=numbers), tenant_id=tenant_id, deleted=None)
         for pk, external_id in rows.values_list("pk", "external_id"):
@@ -210,7 +210,7 @@ def chunks_titled(*, scope: Scope, chunks: Iterable[int]) -> dict[int, tuple[int
 def run_get(*, scope: Scope, run_id: int) -> EvaluationRun:
     """A run over a golden set that the asker sees. Raises NotFoundError."""
     rows = runs_of(scope=scope).select_related("version", "requested_by")
-    found = rows.filter(pk=run_id).first()
-    if found is None:
+    run = rows.filter(pk=run_id).first()
+    if run is None:
         raise NotFoundError("evaluation_run")
-    return found
+    return run

@@ -149,9 +149,9 @@ class Viewer:
     is_reviewer: bool
     set_ids: Sequence[int] = ()
 
-    def votes(self, within: Range) -> QuerySet[Vote]:
+    def votes(self, period: Range) -> QuerySet[Vote]:
         """The judgements of these questions that were asked in a range."""
-        begin, end = within.bounds
+        begin, end = period.bounds
         return Vote.objects.filter(message__figures__in=self.turns().filter(asked__gte=begin, asked__lt=end))
 
     @property
@@ -183,18 +183,18 @@ class Viewer:
         return rows.filter(sets__overlap=list(sets_managed(scope=self.scope).values_list("pk", flat=True)))
 
 
-def dashboard(*, viewer: Viewer, within: Range) -> Dashboard:
+def dashboard(*, viewer: Viewer, period: Range) -> Dashboard:
     """All figures of a range; a dozen statements, whatever the number of days, of which two pass over all its rows."""
-    begin, end = within.bounds
+    begin, end = period.bounds
     turns = viewer.turns().filter(asked__gte=begin, asked__lt=end)
-    votes = viewer.votes(within).order_by()
+    votes = viewer.votes(period).order_by()
     voted = _votes_by_day(votes)
     groups, histogram = _groups(turns), Histogram.of(turns)
     sees = viewer.sees_questions
-    unused = unused_documents(viewer=viewer, within=within)
+    unused = unused_documents(viewer=viewer, period=period)
     return Dashboard(
-        range=within,
-        days=[_day(day, groups, histogram, voted.get(day, {})) for day in within.days],
+        range=period,
+        days=[_day(day, groups, histogram, voted.get(day, {})) for day in period.days],
         people=turns.order_by().values("user_id").distinct().count(),
         percentiles={number: histogram.percentile(number / 100) for number in (50, 90, 95, 99)},
         models=_models(groups),
@@ -366,9 +366,9 @@ def _unused_sets(viewer: Viewer, groups: Mapping[date, Sequence[Group]]) -> list
     return list(sets.exclude(pk__in=used).order_by("code"))
 
 
-def unused_documents(*, viewer: Viewer, within: Range) -> QuerySet[Document]:
+def unused_documents(*, viewer: Viewer, period: Range) -> QuerySet[Document]:
     """Live documents that the person curates and that no answer of the range cites."""
-    begin, end = within.bounds
+    begin, end = period.bounds
     cites = MessageCitation.objects.filter(
         document=OuterRef("pk"), cited=True, message__created__gte=begin, message__created__lt=end
     )

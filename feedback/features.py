@@ -2,21 +2,24 @@
 
 from __future__ import annotations
 
+import logging
 import re
 from collections import Counter
 from collections.abc import Mapping
 from typing import Any
 
 from chat.models import Message
+from knowledge import model_registry
+from ragcore.errors import RagError
 from ragcore.llm.tiers import technical_terms
+from ragcore.text.matching import cosine, keywords
 from ragcore.text.question_type import question_type
-from ragcore.text.scripts import CJK, language_of
+from ragcore.text.scripts import cjk_share, language_of
 
-CJK_WORDS = 0.6  # words of a Chinese character, about
+logger = logging.getLogger(__name__)
+
 MOST_READ = 20_000  # characters that technical terms are looked for in
 _MARKER = re.compile(r"\[(\d{1,4})\]")
-_WORD = re.compile(r"[A-Za-z0-9]+")
-_CJK = re.compile(f"[{CJK}]")
 _NUMBER = re.compile(r"\d+(?:[.,]\d+)*")
 _EXAMPLE = re.compile(r"例如|比如|譬如|举例|舉例|\bfor (?:example|instance)\b|\be\.g\.|\bsuch as\b", re.IGNORECASE)
 _STRUCTURE = re.compile(r"^ {0,3}(?:#{1,6} |[-*+] |\d{1,3}[.)] |\|)", re.MULTILINE)
@@ -56,8 +59,13 @@ def _text_figures(message: Message) -> dict[str, Any]:
     plain = _MARKER.sub("", text)
     relevance = [sentence["relevance"] for sentence in message.sentences if sentence.get("relevance") is not None]
     reasoning = message.trace.get("reasoning") or {}
+    tokenizer = model_registry.tokenizer()
+    words = tokenizer.words(plain[:MOST_READ])
+    aspects, answered = keywords(standalone_question(message), tokenizer), set(words)
     return {
-        "words": len(_WORD.findall(plain)) + round(CJK_WORDS * len(_CJK.findall(plain))),
+        "words": len(words),
+        "aspects_asked": len(aspects),
+        "aspects_answered": sum(aspect in answered for aspect in aspects),
         "citations": len(set(_MARKER.findall(text))),
         "numbers": len(_NUMBER.findall(plain)),
         "terms": len(technical_terms(plain[:MOST_READ])),
@@ -66,6 +74,22 @@ def _text_figures(message: Message) -> dict[str, Any]:
         "relevance": max(relevance, default=None),
         "unmentioned": len(reasoning.get("unmentioned_words") or ()),
     }
+
+
+def answer_cosine(message: Message) -> float | None:
+    """The cosine of question and answer, -1 to 1; None where the embedder cannot be asked or trusted with them."""
+    question, answer = standalone_question(message), _MARKER.sub("", message.answer).strip()
+    if not answer:
+        return None
+    try:
+        embedder = model_registry.embedder()
+        if embedder.trust(cjk_share(question)) <= 0:
+            return None
+        vectors = embedder.embed_queries([question])[0], embedder.embed_documents([answer[:MOST_READ]])[0]
+    except RagError as error:
+        logger.warning("the relevance of an answer could not be measured: %s", error.code)
+        return None
+    return round(float(cosine(*vectors)), 4)
 
 
 def standalone_question(message: Message) -> str:

@@ -21,7 +21,7 @@ from accounts.services import audit_record
 from chat.models import Message, MessageCitation
 from chat.selectors import message_get
 from feedback.errors import NothingSaidError
-from feedback.features import answer_features
+from feedback.features import answer_cosine, answer_features
 from feedback.models import BadCase, CaseMove, Signal, Vote
 from feedback.queue import QUEUES, RATE_DOCUMENTS
 from feedback.selectors import case_get, cases_reviewable
@@ -189,6 +189,21 @@ def cited_documents_rate(*, message_id: UUID) -> None:
         document_id: _rating(document_id) for document_id in set(documents.values_list("document_id", flat=True))
     }
     document_ratings_apply(tenant_id=message.conversation.tenant_id, ratings=ratings)
+
+
+def judged_answer_measure(*, message_id: UUID) -> None:
+    """Keep with every vote on an answer how near it is to its question by meaning. Twice changes nothing.
+
+    Not while somebody votes: the embedding model may be that of a server.
+    """
+    message = Message.objects.filter(pk=message_id).first()
+    votes = Vote.objects.filter(message_id=message_id, features__cosine__isnull=True)
+    if message is None or not votes.exists() or (value := answer_cosine(message)) is None:
+        return
+    with transaction.atomic():
+        for vote in votes.select_for_update():
+            vote.features["cosine"] = value
+            vote.save(update_fields=["features"])
 
 
 def _rating(document_id: int) -> tuple[float, int]:

@@ -15,8 +15,9 @@ from feedback.ranking_from_use import set_use_learn, use_learn
 
 @shared_task(name=RATE_DOCUMENTS)
 def rate_documents(*, message_id: str) -> None:
-    """Rate the documents of an answer anew."""
+    """Rate the documents of an answer anew, and measure the answer that was judged."""
     services.cited_documents_rate(message_id=UUID(message_id))
+    services.judged_answer_measure(message_id=UUID(message_id))
 
 
 @shared_task(name=CHECK_ANSWERS)

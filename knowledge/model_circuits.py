@@ -13,7 +13,7 @@ import logging
 import threading
 import time
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from functools import cache
 from typing import Any
@@ -47,6 +47,7 @@ class CallFigures:
     last_failure: datetime | None = None
     reason: str = ""  # of the last failure, of ModelUnavailableError
     data: Mapping[str, Any] = field(default_factory=dict)  # of its sentence
+    reported: str = ""  # what its server called the model in the latest call that says it
 
     @property
     def is_open(self) -> bool:
@@ -81,11 +82,15 @@ class ModelCircuit:
         figures = self._figures
         return figures.error if figures.is_open else None
 
-    def note_success(self, *, is_call: bool = True) -> None:
+    def note_success(self, *, is_call: bool = True, reported: str = "") -> None:
         """See CallRecord; `is_call`: whether it counts among the calls."""
         with self._lock:
-            self._figures = _next(self._figures, is_call=is_call)
-            self._store({"failures": 0, "success": time.time()}, "1" if is_call else "")
+            figures = _next(self._figures, is_call=is_call)
+            self._figures = replace(figures, reported=reported or figures.reported)
+            values: dict[Any, Any] = {"failures": 0, "success": time.time()}
+            if reported:
+                values["reported"] = reported
+            self._store(values, "1" if is_call else "")
 
     def note_failure(self, error: ModelUnavailableError, *, is_call: bool = True) -> None:
         """See CallRecord. What broke off in the middle is told, and does not keep others from asking."""
@@ -185,6 +190,7 @@ def _next(
             last_failure=figures.last_failure,
             reason=figures.reason,
             data=figures.data,
+            reported=figures.reported,
         )
     return CallFigures(
         **counted,
@@ -193,6 +199,7 @@ def _next(
         last_failure=timezone.now(),
         reason=error.reason,
         data=_plain(error.data),
+        reported=figures.reported,
     )
 
 
@@ -212,6 +219,7 @@ def _read(values: Mapping[bytes, bytes], latest: Iterable[bytes]) -> CallFigures
         failures_in_row=int(stored.get("failures", 0)),
         last_success=_time(stored.get("success")),
         last_failure=_time(stored.get("failure")),
+        reported=stored.get("reported", ""),
         reason=error.pop("reason", ""),
         data=error,
     )

@@ -21,7 +21,15 @@ class ModelInvalidError(PermanentError):
         "key_again": "Enter the key again: it belongs to the previous address and is not sent to another one.",
         "server_twice": "This server is entered twice.",
         "no_server": "There is no server in use to be tested.",
+        "not_loaded": "The model file is not loaded, so there is no server to be tested.",
     }
+
+
+class ModelNotUsedError(PermanentError):
+    """The model of an exam is not in use any more."""
+
+    code = "model_not_used"
+    default_message = "This language model is no longer in use."
 
 
 class EmbedderSwitchError(PermanentError):

@@ -14,21 +14,12 @@ from typing import TYPE_CHECKING
 from django.conf import settings
 from redis import Redis, RedisError
 
-from knowledge.model_setup import (
-    Endpoint,
-    ModelSpec,
-    Purpose,
-    circuit,
-    environment_prices,
-    permitted_at,
-    setup_now,
-    setup_refresh,
-)
+from knowledge.model_servers import Endpoint, client_settings, permitted_at
+from knowledge.model_setup import ModelSpec, Purpose, circuit, environment_prices, setup_now, setup_refresh
 from knowledge.search_model_setup import SearchModelSpec
 from ragcore.client_registry import ClientSettings
 from ragcore.embedding.rotation import packaged_number, packaged_projection
 from ragcore.errors import RagError
-from ragcore.model_limits import DEFAULT_LIMITS, ModelLimits
 from ragcore.ports import (
     ChatModel,
     Embedder,
@@ -266,7 +257,10 @@ def judge_model() -> ChatModel | None:
 
 
 def tiers() -> tuple[Tier, ...]:
-    """The models that write, by tier, weakest first, the local one before others of its tier."""
+    """The models that write, by tier, weakest first, the local one before others of its tier.
+
+    It is one of every tier, unless its exam found that it writes no answers.
+    """
     return tuple(tier for tier, _spec in _writers())
 
 
@@ -275,9 +269,13 @@ def _writers() -> list[tuple[Tier, ModelSpec]]:
     from ragcore.llm.tiers import TIER_NAMES, build_tier
 
     setup = setup_now()
-    local = [(build_tier("fast", setup.local.name, is_local=True), setup.local)] if setup.local else []
-    by_name = [(name, setup.models[name]) for name in TIER_NAMES if name in setup.models]
-    return [*local, *((build_tier(name, spec.name, spec.price), spec) for name, spec in by_name)]
+    writers: list[tuple[Tier, ModelSpec]] = []
+    for name in TIER_NAMES:
+        if setup.local and (name == "fast" or setup.local.profile.way != "quote"):
+            writers.append((build_tier(name, setup.local.name, is_local=True), setup.local))
+        if spec := setup.models.get(name):
+            writers.append((build_tier(name, spec.name, spec.price), spec))
+    return writers
 
 
 def model_price(name: str) -> Price | None:
@@ -298,8 +296,8 @@ def models_fingerprint() -> str:
 
 
 def _ladder(name: str) -> list[tuple[Tier, ModelSpec]]:
-    """Models in the order in which they are asked: of the named tier, others by an API, stronger first, local ones."""
-    stronger_first = reversed(_writers())
+    """Models in the order in which they are asked: of the named tier, others by an API, stronger first, then local."""
+    stronger_first = [rung for rung in reversed(_writers()) if not rung[0].is_local or rung[0].name == name]
     return sorted(stronger_first, key=lambda rung: (rung[0].is_local, rung[0].name != name))
 
 
@@ -312,15 +310,11 @@ def _client_of(spec: ModelSpec) -> ChatModel:
 
     if spec.is_local:
         return create_local_model(spec.name, spec.limits)
-    clients = [create_server_model(spec.name, client_settings(endpoint, spec.limits)) for endpoint in spec.endpoints]
+    reached = [client_settings(each, spec.limits, spec.profile) for each in spec.endpoints]
+    clients = [create_server_model(spec.name, each) for each in reached]
     servers = [client for client in clients if isinstance(client, ServerModel)]
     model = BalancedChatModel(servers) if len(servers) > 1 else clients[0]
-    return GuardedChatModel(model, circuit(spec))
-
-
-def client_settings(endpoint: Endpoint, limits: ModelLimits = DEFAULT_LIMITS) -> ClientSettings:
-    """How a client reaches one server; a registered one only at addresses that are public or allowed."""
-    return ClientSettings(base_url=endpoint.url, api_key=endpoint.key, limits=limits, permitted=permitted_at(endpoint))
+    return GuardedChatModel(model, circuit(spec), spec.profile)
 
 
 def extractive_generator() -> LLMGenerator:
@@ -355,7 +349,10 @@ def _fallback(ladder: tuple[tuple[Tier, ModelSpec], ...], *, is_limited: bool) -
     from ragcore.llm.fallback import FallbackGenerator, TieredGenerator
     from ragcore.llm.generators import LLMAnswerGenerator
 
-    rungs = [TieredGenerator(tier=tier, generator=LLMAnswerGenerator(_client_of(spec))) for tier, spec in ladder]
+    rungs = [
+        TieredGenerator(tier=tier, generator=LLMAnswerGenerator(_client_of(spec), spec.profile))
+        for tier, spec in ladder
+    ]
     return FallbackGenerator(rungs, is_limited=is_limited)
 
 

@@ -13,8 +13,7 @@ import time
 import uuid
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cache, partial
-from typing import Any
+from functools import cache
 
 from django.conf import settings
 from django.db import transaction
@@ -22,7 +21,8 @@ from django.db import transaction
 from accounts.compiled_queries import CompiledQuery
 from knowledge.errors import CredentialsUnreadableError
 from knowledge.model_circuits import ModelCircuit, circuit_key, circuit_of, circuits_refresh
-from knowledge.models import LanguageModel, ModelPurpose, ModelServer, ModelsVersion, SourcePlace
+from knowledge.model_servers import Endpoint, probed_at
+from knowledge.models import LanguageModel, ModelExam, ModelPurpose, ModelServer, ModelsVersion, SourcePlace
 from knowledge.sealed_text import text_open
 from knowledge.search_model_setup import (
     NOTHING,
@@ -33,17 +33,18 @@ from knowledge.search_model_setup import (
     is_embedder_locked,
     registered_search,
 )
-from ragcore.checked_hosts import Permitted
-from ragcore.fetching.addresses import AddressPolicy, permitted_addresses, system_resolve
-from ragcore.llm.probe import MAX_SECONDS, SECONDS, ProbeResult, probe_chat
+from ragcore.llm.model_profile import UNTESTED, ModelProfile, parse_profile
 from ragcore.llm.tiers import Price, parse_prices
+from ragcore.model_file.state import ServedModel, read_state
 from ragcore.model_limits import DEFAULT_LIMITS, ModelLimits, parse_limits
 
 logger = logging.getLogger(__name__)
 
+QUOTING = ModelProfile(way="quote", believes_refusals=False, json="none", judges=False)
 KEY_PURPOSE = b"ragsite: keys of model servers"
 REFRESH_SECONDS = 1.0
-ANYWHERE = AddressPolicy.of(["0.0.0.0/0", "::/0"])
+LONG_PROMPT_TOKENS = 6_000  # of an answer; a model gets the time to read as many
+MAX_PATIENCE_SECONDS = 600.0
 Purpose = ModelPurpose.Purpose
 SETTINGS: Mapping[str, str] = {  # purpose -> what its variables begin with
     Purpose.STANDARD: "LLM_",
@@ -58,15 +59,6 @@ _looked = float("-inf")  # when (monotonic) the version was read
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Endpoint:
-    """One server of a model."""
-
-    url: str
-    key: str = field(default="", repr=False)
-    hosts: tuple[str, ...] | None = None  # private hosts that may be connected to; None: any, the operator named it
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class ModelSpec:
     """A chat model as it is to be asked. Equal ones share their clients."""
 
@@ -75,22 +67,29 @@ class ModelSpec:
     price: Price | None = None
     context_tokens: int | None = None
     limits: ModelLimits = DEFAULT_LIMITS
+    profile: ModelProfile = field(default=UNTESTED, hash=False)  # what its exam found
     is_locked: bool = False  # the environment says so
     is_local: bool = False  # in this process
+    file_state: ServedModel | None = field(default=None, hash=False, compare=False)  # of the model of LLM_FILE
+
+    @property
+    def is_ready(self) -> bool:
+        """Whether it may be asked: the model of a file is loaded first."""
+        return self.file_state is None or self.file_state.phase == "ready"
 
     @property
     def fingerprint(self) -> str:
         """Another one where the model, a server, its key or the hosts that are allowed are other ones."""
-        parts = (part for endpoint in self.endpoints for part in (endpoint.url, endpoint.key, *(endpoint.hosts or ())))
-        return circuit_key(self.name, *parts)
+        return circuit_key(self.name, *(part for endpoint in self.endpoints for part in endpoint.known_by))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class UnreadyModel:
-    """A registered model that has a purpose and answers nobody: none of its servers has passed a test."""
+    """A model with a purpose that answers nobody: none of its servers has passed a test, or its file is not loaded."""
 
     name: str
     test_code: str = ""  # of the latest test, see ragcore.llm.probe; "": not tested since its last change
+    file_state: ServedModel | None = None  # of the model of LLM_FILE, which is not tested before it is loaded
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -128,6 +127,7 @@ class _Registry:
     models: Mapping[str, ModelSpec] = field(default_factory=dict)
     unready: Mapping[str, UnreadyModel] = field(default_factory=dict)
     search: RegisteredSearch = NOTHING
+    profiles: Mapping[str, ModelProfile] = field(default_factory=dict)  # by fingerprint
 
 
 _registry = _Registry()
@@ -135,10 +135,33 @@ _registry = _Registry()
 
 def setup_now() -> ModelSetup:
     """What this process knows. Settings are read anew each time."""
-    registry = _registry
-    models = {**registry.models, **environment_models()}
-    unready = {purpose: model for purpose, model in registry.unready.items() if purpose not in models}
+    registry, environment = _registry, environment_models()
+    models, unready = dict(registry.models), dict(registry.unready)
+    for purpose, spec in environment.items():
+        models.pop(purpose, None)  # nobody stands in whom the operator has replaced
+        unready.pop(purpose, None)
+        if spec.is_ready:
+            models[purpose] = _examined(spec, registry.profiles)
+        else:
+            unready[purpose] = UnreadyModel(name=spec.name, file_state=spec.file_state)
     return ModelSetup(models=models, unready=unready, local=_local(), version=registry.version, search=registry.search)
+
+
+def _examined(spec: ModelSpec, profiles: Mapping[str, ModelProfile]) -> ModelSpec:
+    """The model with what its exam found, where nobody has set it; without an exam it is as it was.
+
+    A file that is served on this machine answers one request at a time: until its exam is over, documents are quoted.
+    """
+    profile = profiles.get(spec.fingerprint) if profiles else None
+    if profile is None:
+        return replace(spec, profile=QUOTING) if spec.file_state is not None and settings.LLM_EXAM else spec
+    context_tokens, limits = spec.context_tokens, spec.limits
+    if (context_tokens is None or spec.file_state) and profile.scores.get("context", 1.0) < 1:
+        context_tokens = profile.context_tokens or context_tokens
+    patience = profile.patience_seconds(LONG_PROMPT_TOKENS)
+    if limits.first_token_seconds is None and patience is not None and patience > limits.first_token:
+        limits = replace(limits, first_token_seconds=min(patience, MAX_PATIENCE_SECONDS))
+    return replace(spec, profile=profile, context_tokens=context_tokens, limits=limits)
 
 
 def setup_refresh(*, now: bool = False) -> None:
@@ -194,7 +217,27 @@ def environment_models() -> dict[str, ModelSpec]:
             limits=limits.get(name, DEFAULT_LIMITS),
             is_locked=True,
         )
+    if Purpose.STANDARD not in specs and (state := served_model()) is not None:
+        specs[str(Purpose.STANDARD)] = _of_file(state, prices, limits)
     return specs
+
+
+def _of_file(state: ServedModel, prices: Mapping[str, Price], limits: Mapping[str, ModelLimits]) -> ModelSpec:
+    """The model of LLM_FILE, as if LLM_BASE_URL named its server."""
+    return ModelSpec(
+        name=state.name,
+        endpoints=(Endpoint(url=state.url, key=state.key, identity=state.identity),),
+        price=prices.get(state.name),
+        context_tokens=state.context_tokens or None,
+        limits=limits.get(state.name, DEFAULT_LIMITS),
+        is_locked=True,
+        file_state=state,
+    )
+
+
+def served_model() -> ServedModel | None:
+    """The model of LLM_FILE and what its server is doing now; None where `make run` serves none."""
+    return read_state(settings.LLM_FILE_STATE) if settings.LLM_FILE_STATE else None
 
 
 @cache
@@ -217,12 +260,19 @@ def _local() -> ModelSpec | None:
     return ModelSpec(name=name, limits=limits, is_locked=True, is_local=True)
 
 
+def is_file_loading() -> bool:
+    """Whether the model of LLM_FILE can be asked soon, and not yet."""
+    state = served_model()
+    return state is not None and state.phase == "loading"
+
+
 # ── the registry ──────────────────────────────────────────────────────────────────────────────────
 
 
 def _read(version: uuid.UUID) -> _Registry:
     """Models by purpose. Those without a server that has passed its test are not ready."""
     hosts = hosts_allowed()
+    profiles = {exam.fingerprint: parse_profile({**exam.profile, **exam.overrides}) for exam in ModelExam.objects.all()}
     specs: dict[str, ModelSpec] = {}
     unready: dict[str, UnreadyModel] = {}
     for row in ModelPurpose.objects.select_related("model").prefetch_related("model__servers"):
@@ -230,11 +280,11 @@ def _read(version: uuid.UUID) -> _Registry:
         passed = [server for server in servers if server.passed is not None]
         endpoints = [endpoint for server in passed if (endpoint := endpoint_of(server, hosts)) is not None]
         if endpoints:
-            specs[row.purpose] = spec_of(row.model, endpoints)
+            specs[row.purpose] = _examined(spec_of(row.model, endpoints), profiles)
         else:
             codes = [server.test_code for server in servers if server.test_code]
             unready[row.purpose] = UnreadyModel(name=row.model.name, test_code=codes[0] if codes else "")
-    return _Registry(version=version, models=specs, unready=unready, search=registered_search(hosts))
+    return _Registry(version=version, models=specs, unready=unready, search=registered_search(hosts), profiles=profiles)
 
 
 def spec_of(model: LanguageModel, endpoints: Sequence[Endpoint]) -> ModelSpec:
@@ -260,31 +310,6 @@ def limits_of_row(model: LanguageModel) -> ModelLimits:
 
 
 # ── servers ───────────────────────────────────────────────────────────────────────────────────────
-
-
-def permitted_at(endpoint: Endpoint) -> Permitted | None:
-    """The addresses of a host that may be connected to; None: any, because the operator named the server."""
-    if endpoint.hosts is None:
-        return None
-    return partial(permitted_addresses, allow=AddressPolicy.of(endpoint.hosts), resolve=system_resolve)
-
-
-def probed_at(endpoint: Endpoint, spec_name: str, limits: ModelLimits) -> ProbeResult:
-    """What one server of a model says to a short question, in the time that its limits give it."""
-    seconds = min(max(SECONDS, limits.first_token_seconds or 0.0), MAX_SECONDS)
-    permitted = permitted_at(endpoint) or _anywhere
-    result = probe_chat(endpoint.url, endpoint.key, spec_name, permitted=permitted, seconds=seconds)
-    return replace(result, data=without_key(result.data, endpoint.key))
-
-
-def without_key(data: Mapping[str, Any], key: str) -> dict[str, Any]:
-    """The data without the key, which some servers repeat in their errors."""
-    return {name: value.replace(key, "…") if key and isinstance(value, str) else value for name, value in data.items()}
-
-
-def _anywhere(host: str, port: int) -> list[str]:
-    """Addresses of a server that the operator has named."""
-    return permitted_addresses(host, port, allow=ANYWHERE, resolve=system_resolve)
 
 
 def circuit(spec: ModelSpec) -> ModelCircuit:

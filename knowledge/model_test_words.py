@@ -45,6 +45,7 @@ SENTENCES: Mapping[str, Any] = {
 }
 KNOWS = _("It has: %(models)s.")
 THINKS = _("It thinks before it answers.")
+LEFT_OUT = _("Left out, because the server does not take it: %(fields)s.")
 SAYS = _("%(sentence)s The server says: %(said)s")
 WITH_WORDS = frozenset({"rejected", "server_failed", "busy", "key_refused", "nonsense", "path_unknown"})
 # How answers fail where a test fails like this, as reasons of ModelUnavailableError; all others: no connection.
@@ -84,8 +85,9 @@ def tested_sentence(code: str, data: Mapping[str, Any]) -> str:
         return code
     values = {"seconds": "", "host": "", "port": "", "model": "", "status": "", **data}
     words = str(SENTENCES[code]) % values
-    if code == "ok" and data.get("reasons"):
-        return f"{words} {THINKS}"
+    if code == "ok":
+        left_out = str(LEFT_OUT) % {"fields": ", ".join(data["left_out"])} if data.get("left_out") else ""
+        return " ".join(filter(None, (words, str(THINKS) if data.get("reasons") else "", left_out)))
     models: Sequence[str] = data.get("models") or ()
     if code == "model_unknown" and models:
         return f"{words} {str(KNOWS) % {'models': ', '.join(models)}}"

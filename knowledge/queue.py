@@ -15,17 +15,11 @@ MAINTAIN = "knowledge.maintain"
 PURGE = "knowledge.purge"
 RENDER_VERSION = "knowledge.render_version"
 RECORD_DUPLICATES = "knowledge.record_duplicates"
-RUN_SYNC = "knowledge.run_sync"
 START_DUE_SOURCES = "knowledge.start_due_sources"
 SETTLE_SOURCE = "knowledge.settle_source"
 APPLY_BACKEND_CHANGES = "knowledge.apply_backend_changes"
 TELL_REVIEWS = "knowledge.tell_reviews"
-RETRY_REPRESENTATIONS = "knowledge.retry_representations"
-TEND_TRIPLES = "knowledge.tend_triples"
-READ_ENTITIES = "knowledge.read_entities"
-FILL_VECTORS = "knowledge.fill_vectors"
-FILL_SENTENCES = "knowledge.fill_sentences"
-FILL_SET_VECTORS = "knowledge.fill_set_vectors"
+START_RETRIES = "knowledge.start_retries"
 SWEEP_SET_VECTORS = "knowledge.sweep_set_vectors"
 SWEEP_VECTORS = "knowledge.sweep_vectors"
 NOTE_SET_MODEL = "knowledge.note_set_model"
@@ -33,7 +27,17 @@ DRAW_REFUSAL_LINES = "knowledge.draw_refusal_lines"
 WATCH_DISK = "knowledge.watch_disk"
 
 BUILD_LEXICON = "knowledge.build_lexicon"  # kinds of background work, in `knowledge/jobs`
+FILL_VECTORS = "knowledge.fill_vectors"
+FILL_SET_VECTORS = "knowledge.fill_set_vectors"
+FILL_SENTENCES = "knowledge.fill_sentences"
+READ_ENTITIES = "knowledge.read_entities"
+READ_FACTS = "knowledge.read_facts"
 MINE_TERMS = "knowledge.mine_terms"
+IMPORT_TRIPLES = "knowledge.import_triples"
+SYNC_SOURCES = "knowledge.sync_sources"
+RETRY_REPRESENTATIONS = "knowledge.retry_representations"
+FETCH_PAGE = "knowledge.fetch_page"
+EXAMINE_MODEL = "knowledge.examine_model"
 
 QUEUES = {
     ADVANCE_INGESTION: "ingest",
@@ -43,16 +47,10 @@ QUEUES = {
     RECORD_DUPLICATES: "nightly",
     MAINTAIN: "nightly",
     PURGE: "nightly",
-    RUN_SYNC: "nightly",
     START_DUE_SOURCES: "nightly",
     SETTLE_SOURCE: "nightly",
-    RETRY_REPRESENTATIONS: "nightly",
+    START_RETRIES: "nightly",
     TELL_REVIEWS: "nightly",
-    TEND_TRIPLES: "nightly",
-    READ_ENTITIES: "nightly",
-    FILL_VECTORS: "nightly",
-    FILL_SENTENCES: "nightly",
-    FILL_SET_VECTORS: "nightly",
     SWEEP_SET_VECTORS: "nightly",
     SWEEP_VECTORS: "nightly",
     NOTE_SET_MODEL: "nightly",
@@ -78,6 +76,21 @@ def advance_enqueue(*, job_id: int, queue: str = "ingest", countdown_seconds: fl
     enqueue_on_commit(
         ADVANCE_INGESTION, queue=queue, countdown_seconds=countdown_seconds, job_id=job_id, from_queue=queue
     )
+
+
+def ingest_subject(job_id: int) -> str:
+    """How jobs name an ingestion job whose documents they bring."""
+    return f"job:{job_id}"
+
+
+def switch_subject(switch_id: int | str) -> str:
+    """How jobs name a change of the embedding model of the site, whose vectors they make."""
+    return f"switch:{switch_id}"
+
+
+def set_embedder_subject(embedder_id: int | str) -> str:
+    """How jobs name an embedding model of a set, whose vectors they make."""
+    return f"set_embedder:{embedder_id}"
 
 
 def lexicon_subject(set_id: int | None) -> str:

@@ -9,34 +9,25 @@ from knowledge.queue import (
     ADVANCE_INGESTION,
     APPLY_BACKEND_CHANGES,
     DRAW_REFUSAL_LINES,
-    FILL_SENTENCES,
-    FILL_SET_VECTORS,
-    FILL_VECTORS,
     MAINTAIN,
     NOTE_SET_MODEL,
     PURGE,
-    READ_ENTITIES,
     RECORD_DUPLICATES,
     REFRESH_INDEXES,
     RENDER_VERSION,
-    RETRY_REPRESENTATIONS,
-    RUN_SYNC,
     SETTLE_SOURCE,
     START_DUE_SOURCES,
+    START_RETRIES,
     SWEEP_INGEST_LEASES,
     SWEEP_SET_VECTORS,
     SWEEP_VECTORS,
     TELL_REVIEWS,
-    TEND_TRIPLES,
     WATCH_DISK,
 )
-from knowledge.services import entities
-from knowledge.services.embedder_fill import vectors_tend
 from knowledge.services.embedder_sweep import vectors_sweep
 from knowledge.services.refusal_lines import refusal_lines_draw
 from knowledge.services.reviews import reviews_tell
-from knowledge.services.sentence_vectors import sentences_tend
-from knowledge.services.set_embedder_fill import set_model_note, set_vectors_sweep, set_vectors_tend
+from knowledge.services.set_embedder_fill import set_model_note, set_vectors_sweep
 
 
 @shared_task(name=ADVANCE_INGESTION)
@@ -81,15 +72,9 @@ def record_duplicates() -> None:
     services.versions_compare()
 
 
-@shared_task(name=RUN_SYNC)
-def run_sync(*, job_id: int) -> None:
-    """Fetch what the sources of a job have."""
-    services.sync_run(job_id=job_id)
-
-
 @shared_task(name=START_DUE_SOURCES)
 def start_due_sources() -> None:
-    """Look up unknown readers again; start the sources whose time has come, and runs that were broken off."""
+    """Look up unknown readers again; start the sources whose time has come."""
     services.reader_names_resolve()
     services.sources_start_due()
 
@@ -106,10 +91,10 @@ def apply_backend_changes() -> None:
     services.backend_changes_apply()
 
 
-@shared_task(name=RETRY_REPRESENTATIONS)
-def retry_representations() -> None:
+@shared_task(name=START_RETRIES)
+def start_retries() -> None:
     """Ask the language model again for what rules wrote while it was down."""
-    services.representations_retry()
+    services.retries_start()
 
 
 @shared_task(name=PURGE)
@@ -122,36 +107,6 @@ def purge_deleted() -> None:
 def tell_reviews() -> None:
     """Tell owners which of their documents have become due for review."""
     reviews_tell()
-
-
-@shared_task(name=TEND_TRIPLES)
-def tend_triples() -> None:
-    """Read files of triples that wait, and make vectors of facts that have none."""
-    services.triples_tend()
-
-
-@shared_task(name=READ_ENTITIES)
-def read_entities() -> None:
-    """Read documents that went live for the entities that they mention."""
-    entities.entities_tend()
-
-
-@shared_task(name=FILL_VECTORS)
-def fill_vectors() -> None:
-    """Make the vectors that passages lack of an embedding model in use, on its way or kept."""
-    vectors_tend()
-
-
-@shared_task(name=FILL_SENTENCES)
-def fill_sentences() -> None:
-    """Make the vectors that sentences of passages lack of such a model."""
-    sentences_tend()
-
-
-@shared_task(name=FILL_SET_VECTORS)
-def fill_set_vectors() -> None:
-    """Make the vectors that passages lack of the embedding models of their sets."""
-    set_vectors_tend()
 
 
 @shared_task(name=NOTE_SET_MODEL)

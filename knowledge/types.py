@@ -11,9 +11,9 @@ from typing import Annotated, Any, Literal, TypeVar
 from pydantic import ConfigDict, Field, StringConstraints, TypeAdapter, ValidationError
 from pydantic.dataclasses import dataclass as checked_dataclass
 
+from knowledge.options_draft import NO_DRAFT, OptionsDraft
 from ragcore.errors import InvalidOptionsError
-from ragcore.options import Resolved, RetrievalOptions
-from ragcore.types import Profile, State
+from ragcore.types import Profile
 
 T = TypeVar("T")
 
@@ -68,12 +68,14 @@ class RetrievalRequest:
     profile: Profile | None = None  # the asker's, where they let it take part
     style: str = ""  # of the answer that is asked for
     forms: tuple[str, ...] = ()  # of the same question, asked besides it
+    documents_each: int | None = None  # whose best passage stays of every form; None: an equal share of the passages
     context: str = ""  # the question with words of its conversation; makes nothing near that has words of its own
     focus: tuple[int, ...] = ()  # documents that the conversation is about: they are looked into by themselves, too
     parts: tuple[str, ...] = ()  # questions of their own, asked besides it: its parts, steps on the way to its answer
     hypothetical: tuple[str, ...] = ()  # answers that might be: passages near to them are looked for, too
     options: Mapping[str, Any] = field(default_factory=dict)
     defaults: Mapping[str, Any] = field(default_factory=dict)  # instead of the product's; site and sets come before
+    draft: OptionsDraft = NO_DRAFT  # in the place of what site, sets and lexicons have
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -118,21 +120,6 @@ class AttributeFacets:
 
     attributes: tuple[AttributeFacet, ...]
     more: int
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Retrieved:
-    """What a search found. Candidates are best first, each with its passage and all its scores."""
-
-    state: State
-    relevant: bool  # False: both arms stayed below their thresholds
-    timings_ms: Mapping[str, float]  # coarse, fine, rerank, total
-    searched: int  # passages that the asker may see, narrowed by sets and filters
-    warnings: tuple[FilterWarning, ...] = ()  # why filters left nothing to search
-    duplicate_similarity: float | None = None  # from which a passage repeats a better one; None: none was dropped
-    options: Resolved[RetrievalOptions] | None = None  # of the search, with the layer of each
-    epoch: int = 0  # of the corpus
-    refusal_lowered: float = 0.0  # log-odds by which the asked sets' line of refusals lies below the shipped one
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -12,6 +12,8 @@ from django.utils.translation import gettext_lazy as _
 class Notification(models.Model):
     """An event in the inbox of one person; the words are made from `kind` and `data` when it is read."""
 
+    FENCE: ClassVar = "attempt"
+
     recipient = models.ForeignKey(
         settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="notifications", verbose_name=_("recipient")
     )
@@ -21,7 +23,8 @@ class Notification(models.Model):
     created = models.DateTimeField(_("created"), auto_now_add=True)
     read = models.DateTimeField(_("read"), null=True, blank=True)
     mailed = models.DateTimeField(_("mailed"), null=True, blank=True)
-    leased_until = models.DateTimeField(null=True, blank=True)  # by the worker that mails it
+    attempt = models.PositiveIntegerField(default=0, db_default=0, editable=False)  # of workers to mail it
+    lease_until = models.DateTimeField(null=True, blank=True, editable=False)  # of the worker that mails it
 
     class Meta:
         verbose_name = _("notification")

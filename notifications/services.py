@@ -10,7 +10,6 @@ from typing import Any
 from django.conf import settings
 from django.core.mail import send_mail
 from django.db import transaction
-from django.db.models import Q
 from django.utils import timezone, translation
 from django.utils.translation import gettext as _
 
@@ -21,6 +20,8 @@ from notifications.kinds import sentence_of
 from notifications.models import Notification
 from notifications.queue import mail_enqueue
 from notifications.selectors import notifications_of
+from work.fencing import claim, fenced
+from work.leases import lease_end, lease_is_over
 
 logger = logging.getLogger(__name__)
 
@@ -75,16 +76,15 @@ def notification_mail(*, notification_id: int) -> bool:
         note = _("You receive this message because of your role in the knowledge assistant.")
         body = "\n\n".join(part for part in (sentence, address, note) if part)
         subject = " ".join(sentence.split())[:200]
-    is_free = Q(leased_until=None) | Q(leased_until__lt=timezone.now())
-    until = timezone.now() + LEASE  # of this process: another one has another end
-    if not rows.filter(is_free).update(leased_until=until):
+    holder = claim(rows.filter(lease_is_over(timezone.now())), pk=row.pk, lease_until=timezone.now() + LEASE)
+    if holder is None:
         return False
     try:
         send_mail(subject, body, settings.DEFAULT_FROM_EMAIL, [row.recipient.email])
     except Exception:
-        rows.filter(leased_until=until).update(leased_until=None)
+        lease_end(fenced(holder))
         raise
-    rows.update(mailed=timezone.now(), leased_until=None)
+    rows.update(mailed=timezone.now(), lease_until=None)  # whoever holds it now: it was mailed
     return True
 
 

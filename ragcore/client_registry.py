@@ -76,6 +76,9 @@ class ClientSettings:
     limits: ModelLimits = DEFAULT_LIMITS  # of a chat model
     # host and port -> the addresses that may be connected to, or an error; None: any (`ragcore.checked_hosts`)
     permitted: Callable[[str, int], Sequence[str]] | None = None
+    # of a chat model: fields that its server does not take (`ragcore.llm.refused_fields`)
+    left_out: tuple[str, ...] = ()
+    thinks_first: bool = False  # of a chat model: its replies begin inside their reasoning
 
 
 class Client(Protocol[T_co]):

@@ -108,7 +108,7 @@ class InvalidOptionsError(PermanentError):
         "unknown_stage": "There is no stage '%(stage)s'.",
         "unknown_stage_option": "Stage '%(stage)s' has no option %(unknown)s.",
         "above": "Must not be more than %(limit)s, the value of %(other)s.",
-        "loop_budget": "Must be at least %(least)s, the tokens of one context and one answer.",
+        "loop_budget": "One context and one answer must together have at most %(most)s tokens, as all rounds.",
     }
 
 
@@ -204,9 +204,8 @@ class RecognitionUnavailableError(TransientError):
 
 
 class ModelUnavailableError(TransientError):
-    """A model server could not be reached, refused or timed out; the reason says which.
-
-    Of `data`: "model" and "busy" (too many requests) after all retries; "status" and "said" of a server that refused.
+    """A model server failed; the reason says how. Of `data`: "model" and "busy" (too many requests) after all retries;
+    "status" and "said" of a server that refused.
     """
 
     code = "model_unavailable"
@@ -230,6 +229,7 @@ class ModelUnavailableError(TransientError):
             "The prompt of %(tokens)s tokens does not fit into the local language model.",
             "tokens",
         ),
+        "out_of_context": "The prompt is longer than the context of the language model.",
         "local_not_loaded": "The local language model cannot be loaded.",
         "embedder_silent": "The embedding endpoint does not answer: %(problem)s.",
         "process_silent": "The process that computes with the model '%(model)s' does not answer: %(problem)s",
@@ -241,7 +241,7 @@ class ModelUnavailableError(TransientError):
     @property
     def is_about_prompt(self) -> bool:
         """Whether the model does not take this prompt; another one may be answered."""
-        return self.reason == "prompt_too_long" or self.data.get("status") in (400, 413, 422)
+        return self.reason in ("prompt_too_long", "out_of_context") or self.data.get("status") in (400, 413, 422)
 
 
 class AdapterRefusedError(PermanentError):

@@ -1,7 +1,6 @@
 """What the core needs from outside, as protocols.
 
-The four abstractions of the product are DocumentParser, ChunkSplitter, LLMGenerator (here) and PipelineRetriever
-(ragcore.retrieval.pipeline). Ports with several implementations have a contract suite in tests/contracts.
+Those with several implementations have a contract suite in tests/contracts.
 """
 
 from __future__ import annotations
@@ -89,8 +88,9 @@ class GenerationRequest:
     style: str = "report"
     temperature: float = 0.2
     max_tokens: int = 1000
+    is_thorough: bool = False  # a model that can think before it writes does so at length
     whole_versions: frozenset[int] = frozenset()  # of documents all of whose tables are among the sources
-    within: str = ""  # the question behind the one before it, in a conversation; only quoted answers have it
+    earlier_question: str = ""  # the question behind the one before it, in a conversation; only quoted answers have it
     parts: tuple[AnswerPart, ...] = ()  # in place of one answer from all sources; only quoted answers have them
 
 
@@ -204,26 +204,27 @@ class VectorIndex(Protocol):
         """Whether `exact_many` costs less than `coarse_many` and `fine`: where few whole vectors are compared."""
         ...
 
-    def exact_many(self, vectors: FloatArray, *, limit: int) -> list[list[Hit]]:
-        """Up to `limit` chunks for each row of float32[q, 768], best first by cosine of the whole vectors.
+    def exact_many(self, queries: Sequence[Query], *, limit: int) -> list[list[Hit]]:
+        """Up to `limit` chunks for each query, best first by cosine of the whole vectors.
 
-        Of all of them, or of those parts of the index that can hold the nearest ones.
+        Of all of them, or of those parts of the index that can hold the nearest ones. Queries have been embedded, here
+        and below: `Query.vector` is float32[768].
         """
         ...
 
-    def coarse(self, vector: FloatArray, *, limit: int) -> list[Hit]:
-        """Best first by cosine of the 384-d prefix, or of the whole vector; vector float32[768]."""
+    def coarse(self, query: Query, *, limit: int) -> list[Hit]:
+        """Best first by cosine of the 384-d prefix, or of the whole vector."""
         ...
 
-    def coarse_many(self, vectors: FloatArray, *, limit: int) -> list[list[Hit]]:
-        """What `coarse` finds for each row of float32[q, 768], in one round trip."""
+    def coarse_many(self, queries: Sequence[Query], *, limit: int) -> list[list[Hit]]:
+        """What `coarse` finds for each query, in one round trip."""
         ...
 
-    def prefixes(self, vector: FloatArray, *, chunks: Sequence[int]) -> list[Hit]:
+    def prefixes(self, query: Query, *, chunks: Sequence[int]) -> list[Hit]:
         """Cosine of the 384-d prefix of each of these chunks, best first."""
         ...
 
-    def fine(self, vector: FloatArray, *, chunks: Sequence[int], limit: int) -> list[Hit]:
+    def fine(self, query: Query, *, chunks: Sequence[int], limit: int) -> list[Hit]:
         """Exact 768-d cosine among these chunks, best first."""
         ...
 

@@ -23,7 +23,6 @@ _PRESETS: Final[Mapping[str, Layers]] = MappingProxyType(
                 "strategy": "self_rag",
                 "rewrite_method": "hyde",
                 "temperature": 0.1,
-                "support_threshold": 0.6,
                 "judge_support": True,
                 "tiered": False,
             },

@@ -29,7 +29,13 @@ def server_words(text: str, *, key: str = "") -> str:
     if _MARKUP.search(message):
         return ""
     message = message.replace(key, "…") if key else message
-    return " ".join(_CONTROL.sub(" ", message).split())[:SAID_CHARACTERS]
+    return one_line(message, SAID_CHARACTERS)
+
+
+def one_line(text: str, limit: int) -> str:
+    """Text of a server as one line that can be stored, sent and shown: no control characters, no halves of pairs."""
+    whole = text.encode("utf-8", "replace").decode()
+    return " ".join(_CONTROL.sub(" ", whole).split())[:limit]
 
 
 def speaks_protocol(text: str) -> bool:

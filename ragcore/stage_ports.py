@@ -75,6 +75,7 @@ class StagePorts:
     llm: LlmClient | None = None
     judge: LlmClient | None = None  # a model of its own, if one is configured
     lexicon: Lexicon | None = None
+    vocabulary: Callable[[], Sequence[str]] | None = None  # names of the terms of the lexicons
     report: ReportStep = ignore_step
     build_context: Callable[[AnswerState], Awaitable[AnswerState]] | None = None  # numbers the sources
     load_sections: LoadSections | None = None  # None: passages stay as they are

@@ -78,10 +78,13 @@ MODEL_PARTS = frozenset(name for name in PARTS if name.startswith("llm"))
 MODEL_ERRORS = {  # of language models; any other: it answered, and not as a model server does
     "untested": _("not tested, not used"),
     "test_failed": _("test failed, not used"),
+    "loading": _("being loaded"),
+    "not_loaded": _("not loaded, not used"),
     "unreachable": _("cannot be reached"),
     "slow": _("does not answer in time"),
     "the key is refused": _("the key is refused"),
 }
+UNUSED_ERRORS = ("untested", "test_failed", "loading", "not_loaded")  # of models that are not asked
 
 
 # ── the first page ──────────────────────────────────────────────────────────────────────────────
@@ -228,7 +231,7 @@ def health(request: HttpRequest) -> HttpResponse:
 
 def _model_page(name: str, part: Mapping[str, Any]) -> str:
     """Where a language model that is not used is mended; "" for other parts."""
-    if name not in MODEL_PARTS or part.get("error") not in ("untested", "test_failed"):
+    if name not in MODEL_PARTS or part.get("error") not in UNUSED_ERRORS:
         return ""
     return reverse("admin:knowledge_languagemodel_changelist")
 

@@ -49,6 +49,11 @@ PLAN: dict[str, dict[str, Any]] = {
         "schedule": 30.0,
         "options": {"expires": 30},
     },
+    "start background work that is due": {
+        "task": work_queue.START_DUE,
+        "schedule": 60.0,
+        "options": {"expires": 60},
+    },
     "look at the free space of the disk": {
         "task": knowledge_queue.WATCH_DISK,
         "schedule": 60.0,
@@ -69,48 +74,18 @@ PLAN: dict[str, dict[str, Any]] = {
         "schedule": 60.0,
         "options": {"expires": 60},
     },
-    "read files of triples, and make vectors of facts": {
-        "task": knowledge_queue.TEND_TRIPLES,
-        "schedule": 60.0,
-        "options": {"expires": 60},
-    },
-    "read documents for the entities that they mention": {
-        "task": knowledge_queue.READ_ENTITIES,
-        "schedule": 60.0,
-        "options": {"expires": 60},
-    },
-    "make vectors that passages lack of an embedding model": {
-        "task": knowledge_queue.FILL_VECTORS,
-        "schedule": 60.0,
-        "options": {"expires": 60},
-    },
-    "make vectors that sentences of passages lack": {
-        "task": knowledge_queue.FILL_SENTENCES,
-        "schedule": 60.0,
-        "options": {"expires": 60},
-    },
-    "make vectors that passages lack of the embedding model of a set": {
-        "task": knowledge_queue.FILL_SET_VECTORS,
-        "schedule": 60.0,
-        "options": {"expires": 60},
-    },
     "keep another search backend in step": {
         "task": knowledge_queue.APPLY_BACKEND_CHANGES,
         "schedule": 30.0,
         "options": {"expires": 30},
     },
     "ask the model again for what rules wrote": {
-        "task": knowledge_queue.RETRY_REPRESENTATIONS,
-        "schedule": 60.0,
-        "options": {"expires": 60, "priority": 9},
-    },
-    "open cases of answers that did not help": {
-        "task": feedback_queue.CHECK_ANSWERS,
+        "task": knowledge_queue.START_RETRIES,
         "schedule": 60.0,
         "options": {"expires": 60},
     },
-    "find a worker for evaluation runs that lost theirs": {
-        "task": evaluation_queue.RESUME_RUNS,
+    "open cases of answers that did not help": {
+        "task": feedback_queue.CHECK_ANSWERS,
         "schedule": 60.0,
         "options": {"expires": 60},
     },
@@ -118,16 +93,6 @@ PLAN: dict[str, dict[str, Any]] = {
         "task": evaluation_queue.WATCH_EXPERIMENTS,
         "schedule": crontab(minute="*/5"),
         "options": {"expires": 300},
-    },
-    "tell people of changes that are measured": {
-        "task": evaluation_queue.WATCH_CHANGES,
-        "schedule": 60.0,
-        "options": {"expires": 60},
-    },
-    "find a worker for trainings that lost theirs": {
-        "task": evaluation_queue.RESUME_TRAININGS,
-        "schedule": 60.0,
-        "options": {"expires": 60},
     },
     "draw refusal lines of sets that have changed": {
         "task": knowledge_queue.DRAW_REFUSAL_LINES,

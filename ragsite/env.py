@@ -33,6 +33,7 @@ from ragsite.env_values import (
     PostgresUrl,
     RedisUrl,
     SecretFiles,
+    absolute_file,
     absolute_path,
     check_limits,
     check_local_model,
@@ -118,6 +119,10 @@ class Environment(SignInEnvironment, PrivacyEnvironment):
     LLM_BASE_URL: HttpUrl = None
     LLM_API_KEY: str | None = Field(default=None, repr=False)
     LLM_MODEL: str | None = Field(default=None, validate_default=True)
+    # a GGUF file that `make run` serves with llama.cpp, where LLM_BASE_URL is not set
+    LLM_FILE: Annotated[Path | None, AfterValidator(absolute_file)] = None
+    LLM_FILE_CONTEXT: int = Field(default=8192, ge=2048, le=1_000_000)  # tokens, where model and memory allow them
+    LLM_FILE_THREADS: int = Field(default=0, ge=0, le=256)  # 0: all cores but one or two
     # of other tiers: without a URL they are at the same server, with its key
     LLM_FAST_BASE_URL: HttpUrl = None
     LLM_FAST_API_KEY: str | None = Field(default=None, repr=False)
@@ -131,6 +136,7 @@ class Environment(SignInEnvironment, PrivacyEnvironment):
     LLM_LOCAL_MODEL: Annotated[str | None, AfterValidator(check_local_model)] = None
     LLM_PRICES: Annotated[str | None, AfterValidator(check_prices)] = None  # JSON by model, of a million tokens
     LLM_LIMITS: Annotated[str | None, AfterValidator(check_limits)] = None  # JSON by model, in seconds
+    LLM_EXAM: bool = True  # examine a model that the environment or the registry names for the first time
     TOKENIZER_FILE: Annotated[Path | None, AfterValidator(check_vocabulary)] = None  # unset: tokens are estimated
     EMBEDDING_BASE_URL: HttpUrl = None
     EMBEDDING_API_KEY: str | None = Field(default=None, repr=False)
@@ -296,6 +302,11 @@ class Environment(SignInEnvironment, PrivacyEnvironment):
         """Where models of folders are served: as configured, else by the running embedded instance, else None."""
         served = Runtime.read(self.DATA_DIR).model_socket
         return self.MODEL_SOCKET or (Path(served) if served else None)
+
+    def language_model_state(self) -> Path | None:
+        """Where the state of the model of LLM_FILE stands while an embedded instance serves it, else None."""
+        state = Runtime.read(self.DATA_DIR).language_model
+        return Path(state) if state else None
 
     def pool_size(self) -> int:
         """Connections to PostgreSQL that a web process may keep: as configured, or one for each of its threads."""

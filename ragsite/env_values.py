@@ -40,6 +40,11 @@ def absolute_path(path: Path) -> Path:
     return path.expanduser().resolve()
 
 
+def absolute_file(path: Path | None) -> Path | None:
+    """The path from the root on, whether or not there is such a file; None where there is no path."""
+    return None if path is None else absolute_path(path)
+
+
 def check_time_zone(name: str) -> str:
     """Raises ValueError for an unknown name."""
     try:

@@ -38,7 +38,7 @@ PROBE_SECONDS = 2.0
 def health(request: HttpRequest) -> JsonResponse:
     """Readiness: 200 when Postgres and Redis answer and the models are loaded, otherwise 503.
 
-    `models` says "test_failed" or "untested" where no language model that is set up is used; answers are quotations
+    `models` says why no language model that is set up is used (see `_language_models_state`); answers are quotations
     then, and the site is ready. `disk` does not count: "low" tells of little space, "full" and "read_only" that no
     files are accepted. A service that cannot write says `"reason": "storage_full"`.
 
@@ -51,7 +51,7 @@ def health(request: HttpRequest) -> JsonResponse:
     parts: dict[str, Any] = {"postgres": _probe(_ask_postgres), "redis": _probe(_ask_redis), "models": models}
     is_ready = all(part["status"] == "ok" for part in parts.values())
     if is_ready and (state := _language_models_state()):
-        parts["models"] = {"status": state}
+        parts["models"] = state
     parts["disk"] = {"status": worst_volume().state}  # a full one takes no files; questions are answered all the same
     if "deep" in request.GET:
         try:
@@ -69,12 +69,18 @@ def health(request: HttpRequest) -> JsonResponse:
     return answer
 
 
-def _language_models_state() -> str:
-    """Why none of the language models that are set up is used: "test_failed" or "untested"; "" where one is."""
+def _language_models_state() -> dict[str, str]:
+    """Why none of the language models that are set up is used: "test_failed", "untested", or of the model of LLM_FILE
+    "file_loading" or "file_not_loaded" with the reason as a code. {} where one is used.
+    """
     setup = setup_now()
     if setup.models or setup.local or not setup.unready:
-        return ""
-    return "test_failed" if any(model.test_code for model in setup.unready.values()) else "untested"
+        return {}
+    states = [model.file_state for model in setup.unready.values() if model.file_state is not None]
+    if states:
+        reason = states[0].reason
+        return {"status": "file_not_loaded", "reason": reason} if reason else {"status": "file_loading"}
+    return {"status": "test_failed" if any(model.test_code for model in setup.unready.values()) else "untested"}
 
 
 def is_local(request: HttpRequest) -> bool:

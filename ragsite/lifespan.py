@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import threading
+import time
 
 from django.db import Error as DatabaseError
 from django.db import connections
@@ -18,6 +19,7 @@ from chat.turns.lifecycle import turns_shutdown
 from chat.turns.message_store import turns_sweep
 from chat.turns.stream_hub import close_hub
 from knowledge import model_registry
+from knowledge.model_setup import is_file_loading
 from knowledge.services.model_tests import models_test_untested
 from ragsite.env import env
 from ragsite.garbage import freeze_loaded
@@ -26,6 +28,7 @@ from ragsite.web_server import is_complete, mark_ready
 
 logger = logging.getLogger(__name__)
 
+LOOK_SECONDS = 1.0  # at a model that is being loaded
 
 _preparation: threading.Thread | None = None
 
@@ -60,9 +63,13 @@ async def shut_down() -> None:
 
 
 def _test_models() -> None:
-    """Beside the start: a server that does not answer takes its time."""
+    """Beside the start: a server that does not answer takes its time. A model file is loaded first."""
     try:
         models_test_untested()
+        if is_file_loading():
+            while is_file_loading():
+                time.sleep(LOOK_SECONDS)
+            models_test_untested()
     except Exception:
         logger.exception("the language models could not be tested")
     finally:

@@ -4,7 +4,8 @@ The ranges of pyproject.toml are the source. This takes the versions of the runn
 to where it should be (`pip install -U ...`), test, then `make lock`. `requirements.lock` is the closure of the
 project's dependencies with the extra `embedded`; `requirements-dev.lock` holds what the extra `dev` adds. With `audit`
 as argument `requirements-audit.lock` is written instead, which has an environment of its own; with `ldap`, what that
-extra adds, for the folder of scripts/ensure_ldap.sh (PYTHONPATH=.ldap-packages).
+extra adds, for the folder of scripts/ensure_ldap.sh (PYTHONPATH=.ldap-packages); with `llama`, what that extra adds,
+for scripts/ensure_llama.sh.
 
 PyTorch stands apart without hashes (`requirements-torch.lock`): which file of it is right depends on the machine (with
 or without a GPU), and those without one come from indexes of their own.
@@ -99,9 +100,10 @@ def main() -> None:
         write(ROOT / "requirements-audit.lock", closure(extras["audit"]))
         return
     runtime = closure(project["dependencies"] + extras["embedded"])
-    if sys.argv[1:] == ["ldap"]:
-        directory = closure(extras["ldap"])
-        write(ROOT / "requirements-ldap.lock", {name: directory[name] for name in directory if name not in runtime})
+    if sys.argv[1:] in (["ldap"], ["llama"]):
+        extra = sys.argv[1]
+        pins = closure(extras[extra])
+        write(ROOT / f"requirements-{extra}.lock", {name: pins[name] for name in pins if name not in runtime})
         return
     everything = closure(project["dependencies"] + extras["embedded"] + extras["dev"])
     added = {name: version for name, version in everything.items() if name not in runtime}

@@ -5,7 +5,7 @@ tests/docs/test_options_page.py compares the page with the declarations.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from ragcore.options import OPTION_GROUPS, OptionField, option_fields
@@ -29,11 +29,19 @@ def page() -> str:
 def _groups() -> Iterator[str]:
     for group in OPTION_GROUPS.values():
         yield f"## {group.label} (`{group.code}`)\n"
-        yield "| Option | Label | Default | Values | What it does |\n|---|---|---|---|---|"
-        for field in option_fields(group.options).values():
-            cells = (f"`{field.name}`", field.option.label, _default(field), _values(field), field.option.help)
-            yield f"| {' | '.join(cells)} |"
-        yield ""
+        yield from _table(field for field in option_fields(group.options).values() if not field.option.is_for_comparing)
+    yield "## For comparing\n"
+    yield "In the [lab](reviewers.md#the-retrieval-lab) and in runs only: no site, set or experiment can have them.\n"
+    fields = (field for group in OPTION_GROUPS.values() for field in option_fields(group.options).values())
+    yield from _table(field for field in fields if field.option.is_for_comparing)
+
+
+def _table(fields: Iterable[OptionField]) -> Iterator[str]:
+    yield "| Option | Label | Default | Values | What it does |\n|---|---|---|---|---|"
+    for field in fields:
+        cells = (f"`{field.name}`", field.option.label, _default(field), _values(field), field.option.help)
+        yield f"| {' | '.join(cells)} |"
+    yield ""
 
 
 def _default(field: OptionField) -> str:

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import gc
 import os
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import suppress
-from importlib import import_module
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -23,10 +21,6 @@ from knowledge import model_setup
 from knowledge.indexes import corpus_epoch, search_space
 from knowledge.model_circuits import circuits_forget
 from knowledge.model_setup import setup_forget, setup_now
-from ragcore.embedding.e5 import E5Small
-from ragcore.embedding.minilm import MiniLm
-from ragcore.embedding.sentence_windows import Window
-from ragcore.ports import FloatArray
 from ragsite.garbage import COLLECT_AFTER
 from tests.database import (
     connections_close,
@@ -36,7 +30,8 @@ from tests.database import (
     epochs_advance,
     migrate_once,
 )
-from tests.services_plugin import MIGRATED_LOCK, ROOT
+from tests.kept_vectors import vectors_keep
+from tests.services_plugin import MIGRATED_LOCK
 
 # tests with one of these fixtures start from shared rows, all others from an empty database
 SHARING, KEEPING = "shared_rows", "kept_rows"
@@ -49,23 +44,6 @@ def pytest_configure() -> None:
     settings.PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher", *settings.PASSWORD_HASHERS]
     settings.WHITENOISE_AUTOREFRESH = True  # files are looked for when they are asked for, not by each client
     gc.disable()  # until everything is imported, see below
-
-
-@pytest.hookimpl(tryfirst=True)
-def pytest_collection(session: pytest.Session) -> None:
-    """Each process that shares the tests imports another part of them first, so that each is compiled only once.
-
-    In a new clone all of them would otherwise compile the same modules at the same time. What cannot be imported is
-    told when pytest collects it.
-    """
-    shared = getattr(session.config, "workerinput", None)
-    if not shared:
-        return
-    files = [path for folder in session.config.args for path in sorted(Path(folder).rglob("test_*.py"))]
-    begin = len(files) * int(shared["workerid"].removeprefix("gw")) // shared["workercount"]
-    for path in files[begin:] + files[:begin]:
-        with suppress(Exception, pytest.skip.Exception):
-            import_module(".".join(path.resolve().relative_to(ROOT).with_suffix("").parts))
 
 
 @pytest.hookimpl(trylast=True)
@@ -135,25 +113,10 @@ def django_db_setup(
 
 @pytest.fixture(scope="session", autouse=True)
 def texts_are_encoded_once() -> Iterator[None]:
-    """A packaged model computes the vector of a text from that text alone, so each process computes it once."""
+    """A packaged model computes the vector of a text from that text alone, so once is enough."""
     with pytest.MonkeyPatch.context() as patch:
-        for model in (MiniLm, E5Small):
-            patch.setattr(model, "_run", computed_once(model._run))
-        patch.setattr(E5Small, "_states", computed_once(E5Small._states))
+        vectors_keep(patch)
         yield
-
-
-def computed_once(compute: Callable[[Any, Any], FloatArray]) -> Callable[[Any, Any], FloatArray]:
-    """Of token ids, or of a window of them."""
-    kept: dict[tuple[int, ...], FloatArray] = {}
-
-    def encoded(self: Any, read: Sequence[int] | Window) -> FloatArray:
-        key = tuple(read.tokens if isinstance(read, Window) else read)
-        if key not in kept:
-            kept[key] = compute(self, read)
-        return kept[key]
-
-    return encoded
 
 
 @pytest.fixture(autouse=True)

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import itertools
 import json
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any
 
+import numpy as np
 from django.db import transaction
 from django.db.models import QuerySet
 from django.utils import timezone
@@ -16,10 +18,13 @@ from accounts.scope import Scope
 from accounts.selectors import scope_for
 from accounts.services import tenant_ensure_default
 from knowledge.indexes.lexical_statistics import reweigh_begin, reweigh_step
-from knowledge.model_setup import registry_changed, setup_refresh
+from knowledge.model_setup import registry_changed, setup_forget, setup_now, setup_refresh
 from knowledge.models import Document, IngestItem, KnowledgeSet, LanguageModel, LexicalStatistics, ModelServer
 from knowledge.services import documents_bulk, ingestion_advance
-from knowledge.services.ingestion.item_state import items_free
+from knowledge.services.model_exams import exam_store
+from knowledge.services.open_items import items_free
+from ragcore.llm.model_profile import ModelProfile
+from ragcore.types import Query
 
 numbers = itertools.count(1)
 
@@ -117,3 +122,20 @@ def servers_pass(*models: LanguageModel) -> None:
     with transaction.atomic():
         registry_changed()
     setup_refresh(now=True)
+
+
+@contextmanager
+def examined(purpose: str, **profile: Any) -> Iterator[None]:
+    """Within it the model of a purpose has this profile."""
+    spec = setup_now().models[purpose]
+    exam_store(fingerprint=spec.fingerprint, name=spec.name, results=(), profile=ModelProfile(**profile))
+    setup_refresh(now=True)
+    try:
+        yield
+    finally:
+        setup_forget()
+
+
+def question_with(vector: Any) -> Query:
+    """A question of no words that has been embedded: float[768]."""
+    return Query(text="", terms=(), vector=np.asarray(vector, dtype=np.float32))

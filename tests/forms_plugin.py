@@ -15,7 +15,8 @@ from hypothesis import settings
 SHORT, FULL = "short", "full"
 MANY = 10  # times as many examples in the full form
 SYSTEMATIC_REQUESTS = 5  # for each operation of the API in the short form
-TOGETHER = "tests/browser/"
+# the files of a folder that one process runs: they share a running product, and the parsed modules of the product
+TOGETHER = ("tests/browser/", "tests/house/")
 # the longest one first: a process that begins one at the end leaves the others without work; the second and the third
 # need no database, so that two processes work while the first one migrates
 LONG_FILES = (Path(__file__).parent / "long_files.txt").read_text(encoding="utf-8").split()
@@ -52,8 +53,8 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 
 def scope_of(nodeid: str) -> str:
-    """What one process runs as a whole: a file, or all files that share a running product."""
-    return TOGETHER if nodeid.startswith(TOGETHER) else nodeid.partition("::")[0]
+    """What one process runs as a whole: a file, or all files of a folder that share what is made once."""
+    return next((folder for folder in TOGETHER if nodeid.startswith(folder)), nodeid.partition("::")[0])
 
 
 def name_schemathesis_test(item: Any, label: str) -> None:
@@ -72,7 +73,7 @@ def some_of(requests: list[Any]) -> list[Any]:
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
-    """`--dist loadfile`, and the browser tests, which share a running product, as if they were one file."""
+    """`--dist loadfile`, and folders whose files share what is made once, as if each were one file."""
     if config.getoption("dist") != "loadfile":
         return None
     from xdist.scheduler import LoadFileScheduling
@@ -80,5 +81,10 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
     class Scheduling(LoadFileScheduling):
         def _split_scope(self, nodeid: str) -> str:
             return scope_of(nodeid)
+
+        def _reschedule(self, node: Any) -> None:
+            """A process has the file that it runs and the next one, without which it would not begin; no more."""
+            while not node.shutting_down and self._pending_of(self.assigned_work[node]) < 2:
+                super()._reschedule(node)
 
     return Scheduling(config, log)

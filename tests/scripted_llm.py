@@ -25,6 +25,7 @@ class Reply:
     finish_reason: str = "stop"  # what is then said
     headers: tuple[tuple[str, str], ...] = ()  # besides the usual ones, where the body comes at once
     usage: tuple[int, int] | None = (7, 3)  # prompt and completion tokens; None: the server does not report them
+    reasoning_tokens: int | None = None  # of the completion; None: the server does not tell them apart
     hold_before: int | None = None  # wait for `release` before this piece (0-based)
     pause_seconds: float = 0.0  # between the pieces of a stream, as of a slow model
     vectors: tuple[tuple[float, ...], ...] | None = None  # an embeddings answer instead of the default ones
@@ -39,6 +40,7 @@ class Recorded:
     path: str
     body: dict[str, Any]
     authorization: str | None
+    headers: dict[str, str] = field(default_factory=dict)  # all of them, by their names in lower case
 
 
 @dataclass
@@ -50,7 +52,9 @@ class ScriptedLLM:
     respond: Callable[[Recorded], Reply] | None = None
     dimensions: int = 768
     requests: list[Recorded] = field(default_factory=list)
+    fetched: list[Recorded] = field(default_factory=list)  # by GET
     release: threading.Event = field(default_factory=threading.Event)
+    pages: dict[str, Any] = field(default_factory=dict)  # path -> what GET brings: JSON, or a Reply
     _script: deque[Reply] = field(default_factory=deque)
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
@@ -92,11 +96,22 @@ def _handler(scripted: ScriptedLLM) -> type[BaseHTTPRequestHandler]:
 
         def do_POST(self) -> None:
             body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
-            reply = scripted.next_reply(Recorded(self.path, body, self.headers.get("Authorization")))
+            headers = {name.lower(): value for name, value in self.headers.items()}
+            reply = scripted.next_reply(Recorded(self.path, body, self.headers.get("Authorization"), headers))
             try:
                 self._answer(reply, body)
             except (BrokenPipeError, ConnectionResetError):
                 self.close_connection = True  # the client went away, which tests do on purpose
+
+        def do_GET(self) -> None:
+            headers = {name.lower(): value for name, value in self.headers.items()}
+            with scripted._lock:
+                scripted.fetched.append(Recorded(self.path, {}, self.headers.get("Authorization"), headers))
+            page = scripted.pages.get(self.path)
+            if page is None:
+                self.send_error(501, "Unsupported method ('GET')")
+            else:
+                self._answer(page if isinstance(page, Reply) else Reply(body=json.dumps(page).encode()), {})
 
         def _answer(self, reply: Reply, body: dict[str, Any]) -> None:
             if reply.status != 200:
@@ -135,7 +150,7 @@ def _handler(scripted: ScriptedLLM) -> type[BaseHTTPRequestHandler]:
             if reply.finish:
                 self._event(_delta({}, reply.finish_reason))
             if include_usage and reply.usage:
-                self._event({**_delta({}, None), "choices": [], "usage": _usage(reply.usage)})
+                self._event({**_delta({}, None), "choices": [], "usage": _usage(reply.usage, reply.reasoning_tokens)})
             self._chunk(b"data: [DONE]\n\n")
             self._chunk(b"")
 
@@ -182,9 +197,10 @@ def _completion(reply: Reply) -> dict[str, Any]:
     return {**head, "usage": _usage(reply.usage)} if reply.usage else head
 
 
-def _usage(tokens: Sequence[int]) -> dict[str, int]:
+def _usage(tokens: Sequence[int], reasoning: int | None = None) -> dict[str, Any]:
     prompt, completion = tokens
-    return {"prompt_tokens": prompt, "completion_tokens": completion, "total_tokens": prompt + completion}
+    counted = {"prompt_tokens": prompt, "completion_tokens": completion, "total_tokens": prompt + completion}
+    return counted if reasoning is None else {**counted, "completion_tokens_details": {"reasoning_tokens": reasoning}}
 
 
 def _embeddings(reply: Reply, texts: Sequence[str], dimensions: int) -> dict[str, Any]:

@@ -1,8 +1,11 @@
-"""One page of all background work: what runs, how far it is, why it failed; pause, resume, cancel, try again."""
+"""One page of all background work: what runs, how far it is, why it failed; pause, resume, cancel, try again. And one
+of all versions: what is in use, what was, and switching between them.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any, Final
 
@@ -16,19 +19,31 @@ from django.utils.safestring import SafeString
 from django.utils.translation import gettext_lazy as _
 from django.utils.translation import pgettext_lazy
 
-from accounts.admin.base import AdministratorAdmin, ReadOnlyMixin, admin_scope, admin_user, ago, badge
-from accounts.admin.pages import admin_page
+from accounts.admin.base import (
+    AdministratorAdmin,
+    ReadOnlyMixin,
+    admin_scope,
+    admin_user,
+    ago,
+    badge,
+    is_administrator,
+)
+from accounts.admin.pages import MenuEntry, admin_page, page_response
 from accounts.error_messages import error_message
+from accounts.errors import NotFoundError
 from ragcore.errors import RagError
 from work.errors import UnknownKindError
 from work.kinds import kind_get, kinds
-from work.models import Job
+from work.models import Job, Version
 from work.services import FROM, work_cancel, work_pause, work_resume, work_retry
+from work.versions import STEPS as VERSION_STEPS
+from work.versions import VersionKind, VersionStep, version_kind_get, version_kinds, version_words
 from work.words import error_words, kind_words, progress_words, subject_words
 
 COLOURS: Final = MappingProxyType(
     {"queued": "info", "running": "info", "paused": "warning", "failed": "danger", "done": "success", "cancelled": ""}
 )
+VERSIONS_SHOWN = 100
 Step = tuple[Callable[..., Job], Any, Any]
 STEPS: Final[Mapping[str, Step]] = MappingProxyType(
     {
@@ -134,3 +149,88 @@ class JobAdmin(ReadOnlyMixin, AdministratorAdmin):
         except UnknownKindError:
             return "–"
         return format_html_join("", "<div>{}: {}</div>", rows) or "–"
+
+
+# ── versions ────────────────────────────────────────────────────────────────────────────────────
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class VersionPage:
+    """A version as the pages show it."""
+
+    kind: VersionKind[Any]
+    row: Version
+
+    @property
+    def words(self) -> str:
+        """What it is a version of, and its number."""
+        return version_words(self.kind.name, self.row)
+
+    @property
+    def panel(self) -> list[tuple[Any, Any]]:
+        """What the kind says of it."""
+        return self.kind.panel(self.row)
+
+    @property
+    def steps(self) -> list[tuple[str, Any]]:
+        """(name, words of the button) of what is possible now."""
+        return [(name, step.label) for name, step in _version_steps(self.kind).items() if self.row.state in step.states]
+
+
+@admin_page(
+    "versions/",
+    of=Job,
+    name="work_versions",
+    allowed=is_administrator,
+    menu=MenuEntry("administration", _("Versions"), "stacks"),
+)
+def versions_view(request: HttpRequest) -> HttpResponse:
+    """The latest versions of all kinds, or of one."""
+    scope, chosen = admin_scope(request), request.GET.get("kind", "")
+    of_kinds = [kind for kind in version_kinds() if chosen in ("", kind.name)]
+    rows = [VersionPage(kind=kind, row=row) for kind in of_kinds for row in kind.managed(scope=scope)[:VERSIONS_SHOWN]]
+    rows.sort(key=lambda listed: listed.row.created, reverse=True)
+    page = {"title": _("Versions"), "kinds": version_kinds(), "chosen": chosen, "versions": rows[:VERSIONS_SHOWN]}
+    return page_response(request, "admin/work/version/list.html", page)
+
+
+@admin_page("versions/<str:version_kind>/<int:row_id>/", of=Job, name="work_version", allowed=is_administrator)
+def version_view(request: HttpRequest, version_kind: str, row_id: int) -> HttpResponse:
+    """One version, with what its kind says of it."""
+    version = _version_page(request, version_kind, row_id)
+    return page_response(request, "admin/work/version/page.html", {"title": version.words, "version": version})
+
+
+@admin_page(
+    "versions/<str:version_kind>/<int:row_id>/<str:step>/now/",
+    of=Job,
+    name="work_version_step",
+    allowed=is_administrator,
+)
+def version_step_view(request: HttpRequest, version_kind: str, row_id: int, step: str) -> HttpResponse:
+    """POST: do something with a version."""
+    version = _version_page(request, version_kind, row_id)
+    chosen = _version_steps(version.kind).get(step)
+    if chosen is None:
+        raise Http404
+    if request.method != "POST":
+        return HttpResponseNotAllowed(["POST"])
+    try:
+        chosen.act(version.kind.name, admin_scope(request), admin_user(request), version.row)
+    except RagError as error:
+        messages.error(request, error_message(error))
+    else:
+        messages.success(request, chosen.message)
+    return redirect("admin:work_version", version_kind, row_id)
+
+
+def _version_page(request: HttpRequest, name: str, version_id: int) -> VersionPage:
+    try:
+        kind = version_kind_get(name)
+        return VersionPage(kind=kind, row=kind.get(scope=admin_scope(request), version_id=version_id))
+    except (UnknownKindError, NotFoundError) as error:
+        raise Http404 from error
+
+
+def _version_steps(kind: VersionKind[Any]) -> Mapping[str, VersionStep]:
+    return VERSION_STEPS if kind.steps is None else kind.steps

@@ -18,7 +18,8 @@ from ragcore.errors import RagError
 from work.errors import AuthorGoneError, InterruptedAgainError, UnknownKindError
 from work.fencing import job_held
 from work.kinds import kind_get
-from work.models import Job, State
+from work.leases import lease_begin, lease_end
+from work.models import UNKNOWN, Job, State
 from work.queue import slice_enqueue
 
 logger = logging.getLogger(__name__)
@@ -40,30 +41,59 @@ def is_lost() -> Q:
 
 
 @transaction.atomic
-def job_claim(*, job_id: int, attempt: int | None = None) -> Job | None:
+def job_claim(*, job_id: int, attempt: int | None = None, in_turn: bool = True) -> Job | None:
     """Claim a job for this worker.
 
-    None where it is over, held by another worker, or no more of this attempt, which a message names. One whose worker
-    has died counts a failure; one that has lost too many, or whose author is gone, fails.
+    None where it is over, held by another worker, or no more of this attempt, which a message names, and (`in_turn`)
+    where as many others of its kind run as may at once. One whose worker has died counts a failure; one that has lost
+    too many, or whose author is gone, fails.
     """
     rows = Job.objects.filter(is_free(), pk=job_id)
     if attempt is not None:
         rows = rows.filter(attempt=attempt)
+    if in_turn and (name := rows.values_list("kind", flat=True).first()) and not _has_room(name, job_id):
+        return None
     job = rows.select_for_update(no_key=True).first()
     if job is None:
         return None
     is_taken_over = job.state == State.RUNNING
     job.failures += int(is_taken_over)
-    job.state, job.attempt = State.RUNNING, job.attempt + 1
-    job.called = job.not_before = None
-    job.lease_until = timezone.now() + LEASE
+    job.state, job.called, job.not_before = State.RUNNING, None, None
     job.started = job.started or timezone.now()
-    job.save(update_fields=["failures", "state", "attempt", "called", "not_before", "lease_until", "started"])
+    columns = ("failures", "state", "called", "not_before", "started")
+    lease_begin(Job, [job], duration=LEASE, **{name: getattr(job, name) for name in columns})
     verdict = _verdict(job)
     if verdict is not None:
         job_fail(job, verdict)
         return None
     return job
+
+
+def _has_room(name: str, job_id: int) -> bool:
+    """Whether another job of a kind may run; until the transaction ends, nobody else claims one of a limited kind."""
+    most = kind_limit(name)
+    if most is None:
+        return True
+    rows = Job.objects.filter(kind=name, state__in=(State.QUEUED, State.RUNNING)).order_by("pk")
+    now = timezone.now()
+    locked = rows.select_for_update(no_key=True).values_list("pk", "state", "lease_until")
+    running = [pk for pk, state, until in locked if state == State.RUNNING and until is not None and until > now]
+    return len([pk for pk in running if pk != job_id]) < most
+
+
+def kind_limit(name: str) -> int | None:
+    """How many jobs of a kind run at once; None: as many as come, also of a kind that is gone."""
+    try:
+        return kind_get(name).at_once
+    except UnknownKindError:
+        return None
+
+
+def jobs_call_next(name: str) -> None:
+    """Call workers to those jobs of a limited kind that wait longest, after another one has ended its slice."""
+    if most := kind_limit(name):
+        for job in Job.objects.filter(is_free(), kind=name, state=State.QUEUED).order_by("pk")[:most]:
+            job_call(job)
 
 
 def _verdict(job: Job) -> RagError | None:
@@ -79,16 +109,11 @@ def _verdict(job: Job) -> RagError | None:
     return AuthorGoneError() if is_gone else None
 
 
-def lease_extend(job: Job) -> None:
-    """Give a sign of life, from any thread, as long as the job is held."""
-    job_held(job).update(lease_until=timezone.now() + LEASE)
-
-
 @transaction.atomic
 def job_release(job: Job, *, rest_seconds: float = 0.0) -> None:
     """Let the next worker of the queue have the job, after a rest; nothing where somebody else has it already."""
     not_before = timezone.now() + timedelta(seconds=rest_seconds) if rest_seconds else None
-    if job_held(job).update(state=State.QUEUED, lease_until=None, not_before=not_before):
+    if lease_end(job_held(job), state=State.QUEUED, not_before=not_before):
         job_call(job, countdown_seconds=rest_seconds)
 
 
@@ -97,23 +122,24 @@ def job_put_off(job: Job, *, seconds: float, error: RagError | None) -> None:
     """Have the job tried again later; None: after a fault that only the log describes."""
     not_before = timezone.now() + timedelta(seconds=seconds)
     fault = {**error_columns(error), "failures": job.failures + 1}
-    if job_held(job).update(state=State.QUEUED, lease_until=None, not_before=not_before, **fault):
+    if lease_end(job_held(job), state=State.QUEUED, not_before=not_before, **fault):
         job_call(job, countdown_seconds=seconds)
 
 
 @transaction.atomic
 def job_fail(job: Job, error: RagError | None) -> None:
     """The job has failed; None: by a fault that only the log describes."""
-    ended = {"state": State.FAILED, "lease_until": None, "finished": timezone.now()}
-    if job_held(job).update(**ended, **error_columns(error)):
+    if lease_end(job_held(job), state=State.FAILED, finished=timezone.now(), **error_columns(error)):
         job.state = State.FAILED
+        for name, value in error_columns(error).items():
+            setattr(job, name, value)
         kind_told(job)
 
 
 def error_columns(error: RagError | None) -> dict[str, Any]:
     """How a fault is stored with its job."""
     return {
-        "error_code": error.code if error is not None else "internal",
+        "error_code": error.code if error is not None else UNKNOWN,
         "error_data": error.message_data() if error is not None else {},
     }
 
@@ -129,8 +155,7 @@ def kind_told(job: Job) -> None:
 
 def job_finish(job: Job) -> None:
     """The job is done."""
-    ended = {"state": State.DONE, "lease_until": None, "finished": timezone.now()}
-    job_held(job).update(**ended, failures=0, error_code="", error_data={})
+    lease_end(job_held(job), state=State.DONE, finished=timezone.now(), failures=0, error_code="", error_data={})
 
 
 def job_call(job: Job, *, countdown_seconds: float = 0) -> None:

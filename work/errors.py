@@ -39,5 +39,9 @@ class AuthorGoneError(PermanentError):
     default_message = "The account of the person who started it is closed."
 
 
-class JobLostError(Exception):
-    """Another worker has claimed the job, or somebody has paused or cancelled it. Nothing has failed."""
+class LeaseLostError(Exception):
+    """Somebody has paused or cancelled the work, or other workers have claimed it. Nothing has failed."""
+
+
+class JobLostError(LeaseLostError):
+    """Another worker has claimed the job, or somebody has paused or cancelled it."""

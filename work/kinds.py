@@ -6,22 +6,16 @@ claims, leases, fences, retries, pausing and cancelling are the business of `wor
 
 from __future__ import annotations
 
-import pkgutil
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from functools import cache
-from importlib import import_module
-from importlib.util import find_spec
-from typing import Any, ClassVar, TypeVar
+from typing import Any, ClassVar
 
-from django.apps import apps
-
-from work.errors import UnknownKindError
 from work.models import Job
+from work.registry import KindRegistry
 
-Kind = TypeVar("Kind", bound="type[JobKind]")
-_KINDS: dict[str, JobKind] = {}
+KINDS: KindRegistry[JobKind] = KindRegistry("jobs", what="work")
+job_kind, kind_get, kinds = KINDS.register, KINDS.get, KINDS.all
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -37,6 +31,15 @@ class Checkpoint:
     rest_seconds: float = 0.0  # in which no worker has the job; the slice ends with the checkpoint
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DueWork:
+    """A subject that is to be worked on now, although nobody has asked for it."""
+
+    tenant_id: int
+    subject: str = ""
+    arguments: Mapping[str, Any] = field(default_factory=dict)
+
+
 class JobKind(ABC):
     """One kind of background work.
 
@@ -48,10 +51,13 @@ class JobKind(ABC):
     label: ClassVar[Any]  # for people, translated
     queue: ClassVar[str]  # of Celery; the only place that says it
     slice_seconds: ClassVar[float] = 60.0  # after which a job lets others of its queue go first
+    counts_loading: ClassVar[bool] = True  # False: the slice begins with its first checkpoint
+    at_once: ClassVar[int | None] = None  # jobs of the kind that workers run at the same time; None: as many as come
     hang_seconds: ClassVar[float] = 3600.0  # longer than any honest way from one checkpoint to the next
     most_failures: ClassVar[int] = 6  # tries without a new checkpoint, after which it has failed
     most_unknown_failures: ClassVar[int] = 1  # the same of faults that nobody knows, which seldom pass
     retry_seconds: ClassVar[float] = 60.0  # before the second try; doubled with each
+    longest_retry_seconds: ClassVar[float] = 3600.0
     needs_author: ClassVar[bool] = False  # it works with the rights of its author: without one it fails
     ends_with_author: ClassVar[bool] = True  # False: it goes on for everybody when the account of its author is closed
 
@@ -63,6 +69,12 @@ class JobKind(ABC):
         """Called in the transaction in which a job fails or a person has acted on it, for what else shows its state."""
         return
 
+    def due(self) -> Iterable[DueWork]:
+        """What is to be done now without being asked for, e.g. to keep an index complete; `work.upkeep` looks each
+        minute. Each subject has one job, which begins anew from its checkpoint.
+        """
+        return ()
+
     def subject_words(self, job: Job) -> str:
         """What the job is about, for people who may see it."""
         return job.subject
@@ -70,37 +82,3 @@ class JobKind(ABC):
     def panel(self, job: Job) -> list[tuple[Any, Any]]:
         """Further (label, value) rows of the page of a job."""
         return []
-
-
-def job_kind(kind: Kind) -> Kind:
-    """Registers a kind by its name. Raises ValueError where another class has the name."""
-    other = _KINDS.setdefault(kind.name, kind())
-    if type(other).__qualname__ != kind.__qualname__:
-        raise ValueError(f"two kinds of work are called {kind.name}")
-    return kind
-
-
-def kind_get(name: str) -> JobKind:
-    """The kind of this name. Raises UnknownKindError."""
-    kinds_load()
-    try:
-        return _KINDS[name]
-    except KeyError:
-        raise UnknownKindError(kind=name) from None
-
-
-def kinds() -> list[JobKind]:
-    """All kinds, by name."""
-    kinds_load()
-    return [_KINDS[name] for name in sorted(_KINDS)]
-
-
-@cache
-def kinds_load() -> None:
-    """Import every module of the folder `jobs` of each app, once a process."""
-    for app in apps.get_app_configs():
-        folder = f"{app.name}.jobs"
-        if find_spec(folder) is None:
-            continue
-        for module in pkgutil.iter_modules(import_module(folder).__path__):
-            import_module(f"{folder}.{module.name}")

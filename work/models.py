@@ -1,4 +1,4 @@
-"""One table for the life of all background work."""
+"""One table for the life of all background work, and one vocabulary for what is built by it and brought into use."""
 
 from __future__ import annotations
 
@@ -8,6 +8,8 @@ from django.conf import settings
 from django.db import models
 from django.utils.translation import gettext_lazy as _
 from django.utils.translation import pgettext_lazy
+
+UNKNOWN = "internal"  # code of a fault that only the log describes
 
 
 class Job(models.Model):
@@ -95,3 +97,60 @@ class Job(models.Model):
 
 State = Job.State
 OPEN = (State.QUEUED, State.RUNNING, State.PAUSED)
+
+
+class Version(models.Model):
+    """One numbered state of something that is built, measured and brought into use. Each kind of `work.versions` has a
+    table of its own.
+
+    States and who moves a version from one to the next:
+
+        building → ready          its job has built it
+        building → dropped        its job has failed, was cancelled or brought no gain, as `reason` says
+        dropped → building        a person tries its job again
+        ready | retired → live    a person (`work.versions`); what guards it may measure it first
+        live → retired            another version is brought into use, or none
+
+    Of one subject at most one version is live and at most one is being built: constraints of each kind.
+    """
+
+    class State(models.TextChoices):
+        BUILDING = "building", _("Being built")
+        READY = "ready", _("Ready, not in use")
+        LIVE = "live", _("In use")
+        RETIRED = "retired", _("Was in use")
+        DROPPED = "dropped", _("Given up")
+
+    class Reason(models.TextChoices):
+        NO_GAIN = "no_gain", _("No gain, nothing changed")
+        CANCELLED = "cancelled", _("Cancelled")
+        FAILED = "failed", _("Failed")
+
+    USABLE: ClassVar = (State.READY, State.LIVE, State.RETIRED)
+
+    tenant = models.ForeignKey("accounts.Tenant", on_delete=models.CASCADE, related_name="+")
+    number = models.PositiveIntegerField(_("number"))  # 1, 2, … of its subject
+    state = models.CharField(_("state"), max_length=16, choices=State.choices, default=State.BUILDING)
+    reason = models.CharField(max_length=16, choices=Reason.choices, blank=True)  # why it was dropped
+    figures = models.JSONField(default=dict)  # what it was made of, and how good it is
+    author = models.ForeignKey(
+        settings.AUTH_USER_MODEL, null=True, on_delete=models.SET_NULL, related_name="+", verbose_name=_("author")
+    )
+    created = models.DateTimeField(_("created"), auto_now_add=True)
+    live_since = models.DateTimeField(null=True, blank=True)
+
+    class Meta:
+        abstract = True
+
+    def __str__(self) -> str:
+        return str(self.number)
+
+    @property
+    def is_open(self) -> bool:
+        """Whether it is still being built."""
+        return self.state == self.State.BUILDING
+
+    @property
+    def state_words(self) -> str:
+        """Where it stands; why, where it was dropped."""
+        return str(self.get_reason_display() if self.reason else self.get_state_display())

@@ -16,7 +16,9 @@ logger = logging.getLogger(__name__)
 
 RUN_SLICE = "work.run_slice"
 SWEEP_JOBS = "work.sweep_jobs"
-QUEUES = {SWEEP_JOBS: "chat"}  # short, and not behind what it watches; each kind of work has its own for its slices
+START_DUE = "work.start_due"
+# Short, and not behind what they watch. Each kind of work has its own queue for its slices.
+QUEUES = {SWEEP_JOBS: "chat", START_DUE: "chat"}
 
 
 def send(name: str, kwargs: dict[str, Any], options: dict[str, Any]) -> None:
@@ -32,3 +34,9 @@ def slice_enqueue(*, job_id: int, attempt: int, queue: str, countdown_seconds: f
     kwargs = {"job_id": job_id, "attempt": attempt}
     options = {"queue": queue, "countdown": countdown_seconds or None}
     transaction.on_commit(lambda: send(RUN_SLICE, kwargs, options))
+
+
+def due_enqueue(kind: str, *, countdown_seconds: float = 0) -> None:
+    """Have what is due of a kind started once the running transaction is committed."""
+    options = {"queue": QUEUES[START_DUE], "countdown": countdown_seconds or None}
+    transaction.on_commit(lambda: send(START_DUE, {"kind": kind}, options))

@@ -28,6 +28,9 @@ FROM: Final[Mapping[str, tuple[State, ...]]] = MappingProxyType(
         "retry": (State.FAILED, State.CANCELLED),
     }
 )  # act → states in which it is possible
+TO: Final[Mapping[str, State]] = MappingProxyType(
+    {"pause": State.PAUSED, "resume": State.QUEUED, "cancel": State.CANCELLED, "retry": State.QUEUED}
+)  # act → state to which it leads
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -47,19 +50,24 @@ def work_start(
     subject: str = "",
     arguments: Mapping[str, Any] | None = None,
     total: int = 0,
+    is_called: bool = True,
 ) -> WorkStarted:
     """Queue a job, or give the open one of this kind, tenant and subject. Callers check rights and record the start.
 
+    `is_called`: whether a worker is called to it; else the caller runs it, and workers take it up where that fails.
     Raises UnknownKindError.
     """
     kind_get(kind)
     values = {"kind": kind, "tenant_id": tenant_id, "subject": subject}
     try:
         with transaction.atomic():
-            job = Job.objects.create(**values, author=author, arguments=dict(arguments or {}), total=total)
+            job = Job.objects.create(
+                **values, author=author, arguments=dict(arguments or {}), total=total, called=timezone.now()
+            )
     except IntegrityError:
         return WorkStarted(job=Job.objects.get(**values, state__in=OPEN), is_new=False)
-    job_call(job)
+    if is_called:
+        job_call(job)
     return WorkStarted(job=job, is_new=True)
 
 
@@ -79,17 +87,17 @@ def work_record(*, kind: str, tenant_id: int, author: User | None, subject: str 
 
 def work_pause(*, scope: Scope, actor: User, job_id: int) -> Job:
     """Stop a job until somebody resumes it; its worker can write nothing more. Raises NotFoundError, JobStateError."""
-    return _act(scope=scope, actor=actor, job_id=job_id, act="pause", state=State.PAUSED)
+    return _act(scope=scope, actor=actor, job_id=job_id, act="pause")
 
 
 def work_resume(*, scope: Scope, actor: User, job_id: int) -> Job:
     """Go on with a paused job from its checkpoint. Raises NotFoundError, JobStateError."""
-    return _act(scope=scope, actor=actor, job_id=job_id, act="resume", state=State.QUEUED)
+    return _act(scope=scope, actor=actor, job_id=job_id, act="resume")
 
 
 def work_cancel(*, scope: Scope, actor: User, job_id: int) -> Job:
     """End a job that is open; its worker can write nothing more. Raises NotFoundError, JobStateError."""
-    return _act(scope=scope, actor=actor, job_id=job_id, act="cancel", state=State.CANCELLED)
+    return _act(scope=scope, actor=actor, job_id=job_id, act="cancel")
 
 
 def work_retry(*, scope: Scope, actor: User, job_id: int) -> Job:
@@ -97,21 +105,28 @@ def work_retry(*, scope: Scope, actor: User, job_id: int) -> Job:
 
     Raises NotFoundError, JobStateError, also where another job of the kind and subject is open.
     """
-    return _act(scope=scope, actor=actor, job_id=job_id, act="retry", state=State.QUEUED)
+    return _act(scope=scope, actor=actor, job_id=job_id, act="retry")
 
 
 def job_cancel_now(job: Job) -> bool:
     """Cancel a job, whoever runs it; False where it is over already. Callers check rights."""
-    with transaction.atomic():
-        row = Job.objects.select_for_update(no_key=True).filter(pk=job.pk, state__in=OPEN).first()
-        if row is None:
-            return False
-        _move(row, State.CANCELLED)
-    return True
+    return job_act_now(job, "cancel")
 
 
 @transaction.atomic
-def _act(*, scope: Scope, actor: User, job_id: int, act: str, state: State) -> Job:
+def job_act_now(job: Job, act: str) -> bool:
+    """Pause, resume, cancel or retry a job, whoever runs it; False where it is in no state from which that is possible.
+
+    Callers check rights and record it.
+    """
+    row = Job.objects.select_for_update(no_key=True).filter(pk=job.pk, state__in=FROM[act]).first()
+    if row is not None:
+        job_move(row, TO[act])
+    return row is not None
+
+
+@transaction.atomic
+def _act(*, scope: Scope, actor: User, job_id: int, act: str) -> Job:
     rows = jobs_visible(scope=scope).select_related(None)
     job = rows.select_for_update(no_key=True, of=("self",)).filter(pk=job_id).first()
     if job is None:
@@ -120,14 +135,14 @@ def _act(*, scope: Scope, actor: User, job_id: int, act: str, state: State) -> J
         raise JobStateError
     try:
         with transaction.atomic():
-            _move(job, state)
+            job_move(job, TO[act])
     except IntegrityError:
         raise JobStateError("open") from None
     audit_record(actor=actor, action=f"work.{act}", target=job.kind, tenant_id=job.tenant_id, run=job.pk)
     return job
 
 
-def _move(job: Job, state: State) -> None:
+def job_move(job: Job, state: State) -> None:
     """Write the state of a locked job; whoever runs it is fenced off by the next attempt."""
     is_over = state == State.CANCELLED
     job.state, job.attempt = state, job.attempt + 1

@@ -89,6 +89,7 @@ LABELS = {
     "sessions": gettext_lazy("sessions"),
     "set": gettext_lazy("knowledge set"),
     "set_name": gettext_lazy("knowledge set"),
+    "servers": gettext_lazy("servers"),
     "sets": gettext_lazy("knowledge sets"),
     "share": gettext_lazy("share of the questions"),
     "shared_by": gettext_lazy("shared by"),

@@ -119,12 +119,6 @@ def sessions_end(*, user: User, actor: User, except_sessions: Collection[str] = 
     return ended
 
 
-def access_of_session(session_key: str) -> Access | None:
-    """What a living session of an active person gives access to."""
-    row = BrowserSession.objects.filter(pk=session_key, expire_date__gt=timezone.now(), user__is_active=True).first()
-    return Access(user_id=row.user_id, session=row.reference) if row and row.user_id else None
-
-
 def access_end(access: Access) -> datetime | None:
     """Until when it holds as things stand: a moment of the past where it is over, None where it has no end.
 

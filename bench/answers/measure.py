@@ -59,8 +59,8 @@ def outcome_of(question: SetQuestion, sources: Sequence[Source], generator: Extr
     squeezed = squeeze(text)
     return Outcome(
         contains=any(gold in squeezed for answer in question.answers if (gold := squeeze(answer))),
-        cites=any(by_number.get(number) in question.wanted for number in cited),
-        found=any(source.passage.external_id in question.wanted for source in sources),
+        cites=any(by_number.get(number) in question.relevant for number in cited),
+        found=any(source.passage.external_id in question.relevant for source in sources),
         length=length_of(text, chinese=language_of(text) == "zh"),
         seconds=seconds,
     )

@@ -18,8 +18,8 @@ from evaluation.services.case_desk import case_test_again
 from evaluation.services.case_remedies import remedies_offered, remedy_apply
 from evaluation.services.diagnosis import DiagnosedAnswer, diagnosis_store
 from evaluation.services.golden_files import GoldenRow
-from evaluation.services.run_cases import case_run
-from evaluation.services.run_components import AskedCase, Component
+from evaluation.services.runs.components import AskedCase, Component
+from evaluation.services.runs.measuring import case_run
 from feedback.models import BadCase
 from knowledge.models import IngestItem
 from knowledge.services import indexes_refresh

@@ -9,8 +9,8 @@ from accounts.selectors import scope_for
 from bench.failures.asking import Question, World, is_wrong
 from bench.retrieval import note
 from chat.models import Message
-from evaluation.services.lab import lab_run
-from evaluation.services.lab_replay import replay_get
+from evaluation.services.lab.replay import replay_get
+from evaluation.services.lab.searches import lab_run
 from knowledge.models import Chunk, Document
 
 

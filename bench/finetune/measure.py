@@ -18,15 +18,19 @@ from accounts.scope import Scope
 from accounts.selectors import scope_for
 from bench.finetune.halves import Rows, first_half, rows_of
 from bench.retrieval import work_off
-from evaluation.services.adapter_training import training_advance, training_start
+from evaluation.queue import TRAIN_ADAPTER
+from evaluation.services.adapter_training import training_start
 from evaluation.services.golden import benchmark_load
-from evaluation.services.run_cases import ranked_documents
+from evaluation.services.runs.measuring import ranked_documents
+from evaluation.services.trainings import training_jobs
 from knowledge.models import QueryAdapter
 from knowledge.services import indexes_refresh, retrieve
 from knowledge.types import RetrievalMode, RetrievalRequest
 from ragcore.metrics.bootstrap import paired_interval
 from ragcore.metrics.quality import ndcg_at_k, recall_at_k
 from ragcore.text.question_pairs import MADE
+from work.runner import slice_run
+from work.words import error_words
 
 Asked = list[tuple[str, frozenset[str]]]
 PLAIN = 0  # the option `query_adapter` without any
@@ -125,11 +129,13 @@ class _Set:
     # ── fitting and asking ──────────────────────────────────────────────────────────────────────
 
     def _fitted(self, set_id: int, origins: Sequence[str]) -> QueryAdapter:
-        row = training_start(scope=self.scope, actor=self.admin, set_id=set_id, origins=origins, calls_worker=False)
-        while training_advance(adapter_id=row.pk):  # one slice after the other
+        row = training_start(scope=self.scope, actor=self.admin, set_id=set_id, origins=origins)
+        job = training_jobs([row], kind=TRAIN_ADAPTER)[row.pk]
+        while slice_run(job_id=job.pk):
             pass
+        job.refresh_from_db()
         row.refresh_from_db()
-        _note(f"{self.name}: {'+'.join(origins)}: {row.state} {row.error_message} {json.dumps(row.figures)}")
+        _note(f"{self.name}: {'+'.join(origins)}: {row.state} {error_words(job)} {json.dumps(row.figures)}")
         return row
 
     def _recall(self, set_id: int, asked: Asked, version: int) -> list[float]:

@@ -18,12 +18,13 @@ from accounts.selectors import scope_for
 from bench.retrieval import work_off
 from evaluation.models import GoldenSet
 from evaluation.services.golden import benchmark_load
-from knowledge.models import EntityReading, Mention
+from knowledge.models import Mention
+from knowledge.queue import READ_ENTITIES
 from knowledge.services import indexes_refresh, retrieve
-from knowledge.services.entities import entities_tend
 from knowledge.types import RetrievalRequest
 from ragcore.metrics.bootstrap import paired_interval, set_mean_difference
 from ragcore.metrics.quality import ndcg_at_k, recall_at_k
+from work.upkeep import due_run
 
 FIRST = 10  # places
 SEVERAL = 1.5  # relevant passages of a question on average, from which a set is one of several hops
@@ -67,10 +68,7 @@ def _loaded(scope: Scope, admin: User, folder: Path, name: str) -> tuple[GoldenS
     work_off(accepted.job_id)
     indexes_refresh()
     before, start = Mention.objects.values("chunk").distinct().count(), time.perf_counter()
-    known = -1
-    while (read := EntityReading.objects.count()) > known:  # each call has a time limit
-        known = read
-        entities_tend()
+    due_run(kind=READ_ENTITIES)
     seconds = time.perf_counter() - start
     indexes_refresh()
     return golden, round((Mention.objects.values("chunk").distinct().count() - before) / seconds, 1)

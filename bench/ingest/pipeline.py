@@ -29,7 +29,7 @@ from ragsite.embedded.programs import Program, model_program, programs
 from ragsite.env import Environment, read_environment
 
 END_SECONDS = 1800
-ALL_REPRESENTATIONS = {"representations": {"summaries": True, "questions": True, "captions": True}}
+ALL_REPRESENTATIONS = {"representations": {"summaries": True, "questions": True}}
 SAMPLE_SECONDS = 0.2
 
 

@@ -24,6 +24,7 @@ from knowledge.selectors import documents_askable
 from knowledge.services import retrieve
 from knowledge.types import RetrievalRequest
 from knowledge.wiring import query_of
+from ragcore.embedding.vectors import question_vectors
 from ragcore.ports import FloatArray
 from ragcore.types import Hit, Query
 from ragsite.embedded.processes import processes_in
@@ -110,10 +111,9 @@ def _with_vector(query: Query, vector: FloatArray) -> Query:
 def recall(corpus: Corpus, queries: Sequence[Query]) -> float:
     """Share of the exactly nearest hundred (768-d) among the best hundred that both stages find."""
     index = ScopedVectorIndex(corpus.scope, visible_of(corpus), corpus.model)
-    vectors = np.stack([query.vector for query in queries if query.vector is not None])
     shares = [
-        share_found(nearest, {hit.chunk for hit in nearest_found(index, vector, len(nearest))})
-        for nearest, vector in zip(nearest_exactly(corpus, vectors), vectors, strict=True)
+        share_found(nearest, {hit.chunk for hit in nearest_found(index, query, len(nearest))})
+        for nearest, query in zip(nearest_exactly(corpus, question_vectors(queries)), queries, strict=True)
     ]
     return float(np.mean(shares))
 
@@ -134,12 +134,12 @@ def share_found(nearest: set[int], found: set[int]) -> float:
     return len(found & nearest) / max(len(nearest), 1)
 
 
-def nearest_found(index: ScopedVectorIndex, vector: FloatArray, wanted: int) -> list[Hit]:
+def nearest_found(index: ScopedVectorIndex, query: Query, wanted: int) -> list[Hit]:
     """As a search does it: whole vectors compared, or the second stage among the hits of the HNSW index."""
     if index.is_exact():
-        return index.exact_many(vector[None, :], limit=wanted)[0]
-    near = [hit.chunk for hit in index.coarse(vector, limit=DEPTH)]
-    return index.fine(vector, chunks=near, limit=wanted)
+        return index.exact_many([query], limit=wanted)[0]
+    near = [hit.chunk for hit in index.coarse(query, limit=DEPTH)]
+    return index.fine(query, chunks=near, limit=wanted)
 
 
 def overlap(corpus: Corpus, questions: Sequence[str]) -> float | None:

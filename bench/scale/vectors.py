@@ -23,7 +23,7 @@ from bench.scale.__main__ import cache_folder, corpus_opened, note, sizes_parser
 if TYPE_CHECKING:
     from bench.scale.load import Corpus
     from knowledge.backends import ScopedVectorIndex
-    from ragcore.ports import FloatArray
+    from ragcore.types import Query
 
 SHARES = (0.5, 0.1, 0.01)
 EVERYTHING = 1.0
@@ -72,12 +72,11 @@ def run(*, folders: Sequence[Path], sizes: Sequence[int], questions: int, cache:
 
     corpus = corpus_opened(folders, cache=cache, bases=bases, words=False)
     queries = embedded(questions_chosen(corpus, questions), model_registry.embedder())
-    vectors = np.stack([query.vector for query in queries if query.vector is not None])
     rows = ["| passages | rights to | way | recall@100 | ms p50 / p95 | processor ms in PostgreSQL |", "|---" * 6 + "|"]
     for size in sizes:
         note(f"{size} passages loaded in {corpus.grow(size):.0f} s")
         _maintained()
-        for arm in _measured(corpus, vectors):
+        for arm in _measured(corpus, queries):
             note(arm.as_row())
             rows.append(arm.as_row())
     return "\n".join(rows)
@@ -97,7 +96,7 @@ def _maintained() -> None:
         note(f"cells of {row.passages} vectors: {row.measured}")
 
 
-def _measured(corpus: Corpus, vectors: FloatArray) -> list[Arm]:
+def _measured(corpus: Corpus, queries: Sequence[Query]) -> list[Arm]:
     """Every share by the plan, and everything by a scan, too."""
     from bench.scale.measure import visible_of
     from knowledge.backends import ScopedVectorIndex
@@ -107,29 +106,31 @@ def _measured(corpus: Corpus, vectors: FloatArray) -> list[Arm]:
     def index(sets: tuple[int, ...]) -> ScopedVectorIndex:
         return ScopedVectorIndex(corpus.scope, visible_of(corpus, sets), corpus.model)
 
-    arms = [_arm(corpus, index(()), vectors, EVERYTHING, None)]
+    arms = [_arm(corpus, index(()), queries, EVERYTHING, None)]
     scan = index(())
     found = scan._search()
     scan.search = replace(found, cells=CellState(), space=replace(found.space, is_indexed=False))
-    arms.append(_arm(corpus, scan, vectors, EVERYTHING, None))
+    arms.append(_arm(corpus, scan, queries, EVERYTHING, None))
     for share in SHARES:
         sets = (corpus.narrow[share].pk,)
         documents = set(Document.objects.filter(sets__in=sets).values_list("pk", flat=True))
-        arms.append(_arm(corpus, index(sets), vectors, share, documents))
+        arms.append(_arm(corpus, index(sets), queries, share, documents))
     return arms
 
 
 def _arm(
-    corpus: Corpus, index: ScopedVectorIndex, vectors: FloatArray, share: float, documents: set[int] | None
+    corpus: Corpus, index: ScopedVectorIndex, queries: Sequence[Query], share: float, documents: set[int] | None
 ) -> Arm:
     """Each question twice, of which the second time counts."""
     from bench.scale.measure import nearest_exactly, nearest_found, share_found
+    from ragcore.embedding.vectors import question_vectors
 
     shares, milliseconds, processor, ways = [], [], [], []
-    for nearest, vector in zip(nearest_exactly(corpus, vectors, documents=documents), vectors, strict=True):
-        nearest_found(index, vector, HITS)
+    exact = nearest_exactly(corpus, question_vectors(queries), documents=documents)
+    for nearest, query in zip(exact, queries, strict=True):
+        nearest_found(index, query, HITS)
         start, used = time.perf_counter(), backend_ms()
-        hits = nearest_found(index, vector, HITS)
+        hits = nearest_found(index, query, HITS)
         milliseconds.append(1000 * (time.perf_counter() - start))
         processor.append(backend_ms() - used)
         ways.append(str(index.said["vector_plan"]["way"]))

@@ -17,20 +17,19 @@ from accounts.models import Tenant, User
 from accounts.scope import Scope
 from accounts.selectors import scope_for
 from bench.retrieval import note, work_off
-from knowledge.indexes.visibility import visible_sql
 from knowledge.model_registry import embedder
 from knowledge.models import Chunk, KnowledgeSet, PassageSentences
-from knowledge.selectors import documents_askable
+from knowledge.queue import FILL_SENTENCES
+from knowledge.search_profile import search_profile
 from knowledge.services import documents_bulk
-from knowledge.services.sentence_vectors import sentences_tend
+from knowledge.types import RetrievalRequest
 from knowledge.wiring import retrieval_pipeline
-from ragcore.options import RetrievalOptions
 from ragcore.ports import SentenceEmbedder, SentenceIndex
 from ragcore.types.sentence_vectors import KEY_BYTES
+from work.upkeep import due_run
 
 LOOKED_UP = 50  # passages of a question
 LOOK_UPS = 100
-FOREVER = 1e9
 
 
 def measure_sets(folders: Sequence[Path], *, limit: int) -> dict[str, Any]:
@@ -66,8 +65,8 @@ def _measured(folder: Path, name: str, admin: User, limit: int) -> dict[str, flo
     )
     mine.delete()
     before, start = _table_bytes(), time.process_time()
-    passages = sentences_tend(seconds=FOREVER)
-    filled = time.process_time() - start
+    due_run(kind=FILL_SENTENCES)
+    filled, passages = time.process_time() - start, mine.count()
     sentences = sum(len(keys) // KEY_BYTES for keys in mine.values_list("keys", flat=True))
     look_up = _look_up(scope, list(mine.values_list("chunk_id", flat=True)))
     return {
@@ -116,8 +115,7 @@ def _look_up(scope: Scope, chunks: Sequence[int]) -> float:
 
 
 def _index(scope: Scope) -> SentenceIndex:
-    visible = visible_sql(documents_askable(scope=scope))
-    ports = retrieval_pipeline(scope=scope, visible=visible, mode="hybrid", options=RetrievalOptions()).ports
+    ports = retrieval_pipeline(search_profile(scope=scope, request=RetrievalRequest(query=""))).ports
     if ports.sentences is None:
         raise RuntimeError("the pipeline looks up no sentences")
     return ports.sentences

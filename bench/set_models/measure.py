@@ -19,15 +19,16 @@ from accounts.selectors import scope_for
 from bench.retrieval import note, work_off
 from bench.set_models.model_folder import model_place
 from evaluation.services.golden import benchmark_load
-from evaluation.services.run_cases import ranked_documents
+from evaluation.services.runs.measuring import ranked_documents
 from knowledge.models import SearchModel, SetEmbedder
+from knowledge.queue import FILL_SET_VECTORS
 from knowledge.services import indexes_refresh, retrieve
 from knowledge.services.search_models import search_model_save, search_model_test
-from knowledge.services.set_embedder_fill import set_vectors_tend
 from knowledge.services.set_embedders import set_embedder_start, set_embedder_switch_on
 from knowledge.types import RetrievalMode, RetrievalRequest
 from ragcore.metrics.bootstrap import paired_interval
 from ragcore.metrics.quality import ndcg_at_k, recall_at_k
+from work.upkeep import due_run
 
 SITE, TOGETHER, ALONE = "site", "together", "alone"
 MODES = {ALONE: SetEmbedder.Mode.ALONE, TOGETHER: SetEmbedder.Mode.FUSED}
@@ -95,7 +96,7 @@ def _switched_on(set_id: int, who: dict[str, Any], target: SearchModel, mode: Se
     """The model in use for the set, once all its vectors are made."""
     row = set_embedder_start(**who, set_id=set_id, target_id=target.pk, mode=mode)
     while row.state == SetEmbedder.State.BUILDING:
-        set_vectors_tend()
+        due_run(kind=FILL_SET_VECTORS)
         row.refresh_from_db()
     return set_embedder_switch_on(**who, embedder_id=row.pk, reason="bench")
 

@@ -16,6 +16,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+from unittest.mock import patch
 
 from django.conf import settings
 from django.core.management import call_command
@@ -29,14 +30,18 @@ from bench.switch.asking import MODES, Answered, asked_once, asked_until
 from bench.switch.corpus import model_save, sets_joined, words_of
 from evaluation.services.golden import benchmark_load
 from knowledge.indexes.embedder_fill import is_complete
+from knowledge.jobs.embed_site import EmbedSite
 from knowledge.models import Chunk, EmbedderSwitch, IndexEntry, SearchModel
+from knowledge.queue import FILL_VECTORS, switch_subject
 from knowledge.services import indexes_refresh
 from knowledge.services.bulk import documents_bulk
-from knowledge.services.embedder_fill import vectors_tend
 from knowledge.services.embedder_switch import switch_back, switch_finish, switch_start
 from knowledge.services.maintenance import vectors_merge
 from knowledge.services.search_models import search_model_save, search_model_test
 from ragcore.metrics.quality import recall_at_k
+from work.models import Job
+from work.runner import slice_run
+from work.upkeep import due_run
 
 SEED = 16
 LATE = 20  # documents that are added while vectors are made
@@ -84,10 +89,11 @@ def _measured(folders: Sequence[Path], folder: Path, *, size: int, questions: in
         late: list[str] = []
         with _step(steps, "making vectors"):
             row = switch_start(**who, target=target)
-            vectors_tend(seconds=1.0)
+            with patch.object(EmbedSite, "slice_seconds", 1.0):
+                slice_run(job_id=Job.objects.get(kind=FILL_VECTORS, subject=switch_subject(row.pk)).pk)
             late = _add_late(world)
             while EmbedderSwitch.objects.get(pk=row.pk).state == EmbedderSwitch.State.BUILDING:
-                vectors_tend()
+                due_run(kind=FILL_VECTORS)
         with _step(steps, "switch"):
             switch_finish(**who, switch_id=row.pk)
         is_whole = is_complete(model=row.model)

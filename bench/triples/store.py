@@ -50,8 +50,10 @@ def measured(*, count: int, questions: int, vectors: int) -> dict[str, float]:
     from knowledge.indexes.index_maintenance import tables_analyse
     from knowledge.indexes.statements import fetch
     from knowledge.models import KnowledgeSet, Triple
-    from knowledge.services.triple_files import import_run, import_start
+    from knowledge.services.triple_files import import_start
     from knowledge.services.triple_search import triples_retrieve_and_rewrite
+    from work.models import Job
+    from work.runner import slice_run
 
     call_command("bootstrap", "--demo", "0", verbosity=0)
     admin = User.objects.get(username="admin")
@@ -61,7 +63,7 @@ def measured(*, count: int, questions: int, vectors: int) -> dict[str, float]:
     text = "\n".join(json.dumps({"subject": s, "relation": r, "object": o}) for s, r, o in rows).encode()
     one = import_start(scope=scope, actor=admin, set_id=into.pk, name="facts.jsonl", content=io.BytesIO(text))
     start, used = time.perf_counter(), processor_seconds()
-    import_run(one)
+    slice_run(job_id=Job.objects.get(subject=f"import:{one.pk}").pk)
     seconds, used = time.perf_counter() - start, processor_seconds() - used
     stored = Triple.objects.count()
     note(f"{stored} facts in {seconds:.0f} s, {stored / seconds:.0f}/s")

@@ -13,7 +13,7 @@ from chat.types import AnswerRequest
 from knowledge import model_registry
 from knowledge.model_setup import setup_now, setup_refresh
 from knowledge.models import KnowledgeSet
-from knowledge.options_draft import prompt_text_in_force, set_options_in_force
+from knowledge.options_draft import NO_DRAFT, Stored
 from knowledge.selectors import sets_readable
 from knowledge.selectors.options import site_options
 from knowledge.types import RetrievalMode
@@ -21,7 +21,8 @@ from ragcore.options import AnswerOptions, Resolved, VoiceOptions, options_sha25
 from ragcore.presets import mode_layers, preset, preset_retrieval_mode
 from ragcore.prompts import load
 
-PROMPT_TOKENS = 800  # of rules and question, which history_tokens counts, too
+HISTORY_TOKENS = 4000  # of a prompt with its earlier turns; older ones are summarised
+PROMPT_TOKENS = 800  # of rules and question, which the history's tokens count, too
 LEAST_ROOM_TOKENS = 512
 LEAST_LATENCY = 0.001  # seconds; a client's 0 asks for the fastest model, where an option of 0 is no limit
 
@@ -42,6 +43,7 @@ class AnswerConfig:
     preset_retrieval: Mapping[str, object] = field(default_factory=dict)  # above them
     retrieval_mode: RetrievalMode | None = None  # of the preset
     candidate_retrieval: Mapping[str, object] = field(default_factory=dict)  # of an experiment, above the set's own
+    history_tokens: int = HISTORY_TOKENS  # fewer where the models have less room
     experiment: str = ""  # "id:arm" where one runs on the set that is asked alone; what it changes is in the options
 
     @property
@@ -97,9 +99,10 @@ def resolve_answer_config(*, scope: Scope, request: AnswerRequest) -> AnswerConf
     """
     setup_refresh()
     alone = only_set(scope=scope, sets=request.sets)
-    site = ("site", site_options(tenant_id=scope.tenant_id).get("answer", {}))
-    assigned = Assignment(options=set_options_in_force(alone) if alone else {})
-    if alone is not None and request.personal:  # measurements take no part in experiments
+    draft, of_site = request.draft, site_options(tenant_id=scope.tenant_id, draft=request.draft)
+    site = ("site", of_site.get("answer", {}))
+    assigned = Assignment(options=draft.sets.get(alone.pk, alone.options) if alone else {})
+    if alone is not None and request.personal and draft == NO_DRAFT:  # measurements take no part in experiments
         assigned = assign(scope=scope, knowledge_set=alone)
     of_set = (f"set {alone.code}", assigned.options.get("answer", {})) if alone else ("set", {})
     of_request = ("request", sent_options(request))
@@ -114,28 +117,28 @@ def resolve_answer_config(*, scope: Scope, request: AnswerRequest) -> AnswerConf
     resolved = _limited(
         resolve(AnswerOptions, ("mode", of_mode), site, of_set, of_preset, of_request), site, of_set, of_preset
     )
-    resolved = _within_context(resolved, model_registry.least_context_tokens())
+    resolved, history_tokens = _within_context(resolved, model_registry.least_context_tokens())
     return AnswerConfig(
         options=resolved.value,
         origin=resolved.origin,
-        persona=prompt_text_in_force(alone, "persona") if alone else "",
-        template=prompt_text_in_force(alone, "answer_template") if alone else "",
-        voice=_voice(site_options(tenant_id=scope.tenant_id), alone),
+        persona=draft.text(alone.pk, "persona", alone.persona) if alone else "",
+        template=draft.text(alone.pk, "answer_template", alone.answer_template) if alone else "",
+        voice=_voice(of_site, assigned.options if alone else {}),
         system_prompt=_own_prompt(scope, request, resolve(AnswerOptions, site).value.own_prompts),
         is_free_only=request.constraints.max_cost_per_query == 0,
         retrieval=assigned.options.get("retrieval", {}),
         mode_retrieval=mode.get("retrieval", {}),
         retrieval_mode=cast("RetrievalMode | None", preset_retrieval_mode(word)),
         preset_retrieval=chosen.get("retrieval", {}),
+        history_tokens=history_tokens,
         experiment=assigned.experiment,
         candidate_retrieval=assigned.retrieval,
     )
 
 
-def _voice(site: Mapping[str, Mapping[str, object]], alone: KnowledgeSet | None) -> VoiceOptions:
+def _voice(site: Stored, of_set: Stored) -> VoiceOptions:
     """The house style of the site, below that of the set that is asked alone. Requests do not change it."""
-    of_set = set_options_in_force(alone).get("voice", {}) if alone else {}
-    return resolve(VoiceOptions, ("site", site.get("voice", {})), ("set", of_set)).value
+    return resolve(VoiceOptions, ("site", site.get("voice", {})), ("set", of_set.get("voice", {}))).value
 
 
 def only_set(*, scope: Scope, sets: Sequence[int]) -> KnowledgeSet | None:
@@ -167,20 +170,22 @@ def _limited(resolved: Resolved[AnswerOptions], *layers: tuple[str, Mapping[str,
     return Resolved(replace(resolved.value, **values), origin)
 
 
-def _within_context(resolved: Resolved[AnswerOptions], context_tokens: int | None) -> Resolved[AnswerOptions]:
-    """The same with no more sources and earlier turns than the models have room for beside rules and answer.
+def _within_context(
+    resolved: Resolved[AnswerOptions], context_tokens: int | None
+) -> tuple[Resolved[AnswerOptions], int]:
+    """The same with no more sources than the models have room for beside rules and answer, and tokens of the history.
 
-    Of the room, sources get three quarters. Options that are within it stay as they are.
+    Of the room, sources get three quarters, earlier turns the rest. Options that are within it stay as they are.
     """
     options = resolved.value
     if context_tokens is None:
-        return resolved
+        return resolved, HISTORY_TOKENS
     answer = min(options.max_tokens, context_tokens // 3)
     room = max(context_tokens - answer - PROMPT_TOKENS, LEAST_ROOM_TOKENS)
-    most = {"max_tokens": answer, "context_tokens": room * 3 // 4, "history_tokens": room // 4 + PROMPT_TOKENS}
+    most = {"max_tokens": answer, "context_tokens": room * 3 // 4}
     values: dict[str, Any] = {name: limit for name, limit in most.items() if getattr(options, name) > limit}
     origin = {**resolved.origin, **dict.fromkeys(values, "model")}
-    return Resolved(replace(options, **values), origin)
+    return Resolved(replace(options, **values), origin), min(HISTORY_TOKENS, room // 4 + PROMPT_TOKENS)
 
 
 def sent_options(request: AnswerRequest) -> dict[str, object]:

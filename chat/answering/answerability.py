@@ -12,9 +12,9 @@ from chat.answering.focus import focus_documents, focus_question
 from chat.answering.retrieval import SearchOutcome
 from chat.concurrency.executors import run_cpu
 from knowledge import model_registry
-from knowledge.types import Retrieved
+from knowledge.search_profile import Retrieved
 from ragcore.answerability import Answerability, in_conversation, is_about, score_answerability, threshold_for
-from ragcore.answerability.confidence import answer_confidence
+from ragcore.answerability.confidence import BEYOND_REFUSAL, CERTAIN, DOUBTFUL, answer_confidence
 from ragcore.answerability.follow_up import tells_asked, tells_subject, without_kind
 from ragcore.answerability.own_line import lowered_line
 from ragcore.embedding.vectors import CachingEmbedder
@@ -23,8 +23,9 @@ from ragcore.extractive.document_wish import without_document_wish
 from ragcore.extractive.edition_changes import compared_editions
 from ragcore.extractive.sentences import read_statements
 from ragcore.extractive.table_lookup import answers_by_rows
+from ragcore.llm.model_profile import profile_of
 from ragcore.text.asked_property import asked_property, speaks_of
-from ragcore.text.codes import codes_in, missing_codes
+from ragcore.text.codes import capital_names, codes_in, missing_codes
 from ragcore.text.labels import missing_labels
 from ragcore.text.named_dates import NamedDate, date_mentions, dates_not_in, definite_dates
 from ragcore.text.normalise import nfkc
@@ -48,8 +49,11 @@ class Verdict:
 
     is_answerable: bool
     most_confidence: float = 1.0  # that an answer from them deserves, 0 to 1
-    within: str = ""  # the question behind the one before it, where it is answered in its conversation
+    is_certain: bool = True  # nobody need be asked whether they state the answer
+    is_doubtful: bool = False  # nobody need be asked either: they hardly do
+    earlier_question: str = ""  # the question behind the one before it, where it is answered in its conversation
     inside: frozenset[int] = frozenset()  # the documents that answer it there; empty: any
+    is_quoted: bool = False  # no passage is near by words or meaning, so no model is asked: sentences are quoted
 
 
 async def judge_answerability(
@@ -59,19 +63,30 @@ async def judge_answerability(
 
     Where none is near by the default thresholds, the sources must answer with more certainty: in a small corpus hardly
     any word is rare, and a passage that answers may not count as near. Thresholds that somebody has set are kept to.
-    A language model refuses by itself what near passages do not answer. The confidence of a quoted answer is at most
-    the probability that such an answer is of use (`answer_confidence`): quotations are always supported, so their
-    support alone does not say whether they answer the question.
+    Where neither words nor meaning are near, no model writes: what answers all the same is quoted. A language model
+    whose refusals are believed refuses by itself what near passages do not answer. The confidence of a quoted answer is
+    at most the probability that such an answer is of use (`answer_confidence`): quotations are always supported, so
+    their support alone does not say whether they answer the question.
     """
     has_model = model_registry.chat_model() is not None
     if has_model and state.answer_text is not None:
         return Verdict(is_answerable=True)
     if not outcome.retrieved.relevant and _has_own_thresholds(outcome.retrieved):
         return Verdict(is_answerable=False)
-    if has_model and outcome.retrieved.relevant:
+    if has_model and outcome.retrieved.relevant and profile_of(model_registry.generator()).believes_refusals:
         return Verdict(is_answerable=True)
     verdict = await run_cpu(_probability_verdict, context, state, outcome, sources)
+    if has_model and not outcome.retrieved.relevant and not verdict.earlier_question and not verdict.inside:
+        return replace(verdict, is_quoted=True)
     return replace(verdict, most_confidence=1.0) if has_model else verdict
+
+
+async def answers_by_probability(
+    context: AnswerContext, state: AnswerState, outcome: SearchOutcome, sources: Sequence[Source]
+) -> bool:
+    """Whether the sources answer so surely that the refusal of a language model is not believed."""
+    verdict = await run_cpu(_probability_verdict, context, state, outcome, sources)
+    return verdict.is_answerable and verdict.most_confidence >= BEYOND_REFUSAL
 
 
 def _has_own_thresholds(retrieved: Retrieved) -> bool:
@@ -101,7 +116,7 @@ def _probability_verdict(
         language=state.question.language,
         rate=context.config.options.false_refusals,
         lowered=0.0 if is_given else outcome.retrieved.refusal_lowered,
-        within=focus_question(context, state.query) if context.cited_before else "",
+        earlier_question=focus_question(context, state.query) if context.cited_before else "",
         focus=frozenset(focus_documents(context) if context.cited_before else ()),
         is_resolved=bool(context.history) and state.query != context.question.text,
     )
@@ -120,11 +135,17 @@ def lacks_named(question: str, sources: Sequence[Source], *, typed: str, today: 
     """Whether the sources lack a code, a label, a date, the kind of value or the property that the question names."""
     if lacks_code(question, sources) or lacks_date(typed, sources, today=today):
         return True
-    texts = [_names_and_text(source) for source in near_sources(sources)]
+    texts = _about_subject(question, [_names_and_text(source) for source in near_sources(sources)])
     if lacks_value(question, texts):
         return True
     property_word, tokenizer = asked_property(question), model_registry.tokenizer()
     return bool(property_word) and not any(speaks_of(text, property_word, tokenizer) for text in texts)
+
+
+def _about_subject(question: str, texts: Sequence[str]) -> Sequence[str]:
+    """Those of the texts that name what the question names, "RedCap"; all where none does, or it names nothing."""
+    names = capital_names(nfkc(question))
+    return [text for text in texts if any(name in text for name in names)] or texts
 
 
 def near_sources(sources: Sequence[Source]) -> list[Source]:
@@ -171,7 +192,7 @@ def verdict_by_sources(
     language: Language,
     rate: float,
     lowered: float = 0.0,
-    within: str = "",
+    earlier_question: str = "",
     focus: frozenset[int] = frozenset(),
     is_resolved: bool = False,
 ) -> Verdict:
@@ -179,17 +200,13 @@ def verdict_by_sources(
 
     `lowered`: log-odds by which the line of the asked sets lies below the shipped one; `typed`: the question as it was
     typed, whose dates count: others were inferred. In a conversation the sources of the documents in `focus` are
-    compared with the question behind the one before it (`within`), too. `is_resolved`: the conversation put into the
-    question what it is about. Sources of the focus that tell of it come before all others if they surely answer.
+    compared with `earlier_question`, the one behind the question before it, too. `is_resolved`: the conversation put
+    into the question what it is about. Sources of the focus that tell of it come before all others if they surely
+    answer.
     """
     if lacks_named(question, sources, typed=question if typed is None else typed, today=today):
         return Verdict(is_answerable=False)
-    judge = partial(
-        score_answerability,
-        tokenizer=model_registry.tokenizer(),
-        embedder=CachingEmbedder(model_registry.embedder()),
-        idf=retrieved.state.query.weights,
-    )
+    judge = _judge_of(retrieved)
     judged = _judged_alone(question, sources, judge)
     inside = [source for source in sources if source.passage.document in focus]
     is_inside = False
@@ -199,8 +216,8 @@ def verdict_by_sources(
         judged, is_inside, is_near = subject.judged, subject.is_inside, is_near or subject.is_near
     is_near = is_near or judged.is_across or judged.reads_well  # which read sentences, and not whole passages
     is_told = False
-    if within and inside and is_about(question, inside, tokenizer=model_registry.tokenizer()):
-        of_conversation = judge(within, inside)
+    if earlier_question and inside and is_about(question, inside, tokenizer=model_registry.tokenizer()):
+        of_conversation = judge(earlier_question, inside)
         better = in_conversation(judged, of_conversation)
         is_told = better is not judged
         is_near = is_near or (is_told and of_conversation.nearness.is_near)
@@ -208,8 +225,8 @@ def verdict_by_sources(
     shipped = threshold_for(language, retrieved.searched, max(rate, LEAST_RATE)) if rate else 0.0
     least = lowered_line(shipped, lowered)
     if _is_surely_told(question, sources):
-        confidence = answer_confidence(max(judged.score, SURE))
         told_inside = focus if is_inside else frozenset[int]()
+        confidence = answer_confidence(max(judged.score, SURE))
         return Verdict(is_answerable=True, most_confidence=confidence, inside=told_inside)
     is_sure = judged.nearness.is_near and judged.score >= SURE
     if judged.nearness.has_near_sentence:  # where its whole passage is not
@@ -218,8 +235,20 @@ def verdict_by_sources(
     return Verdict(
         is_answerable=is_answerable,
         most_confidence=answer_confidence(judged.score),
-        within=within if is_told else "",
+        is_certain=judged.score >= CERTAIN,
+        is_doubtful=judged.score < DOUBTFUL,
+        earlier_question=earlier_question if is_told else "",
         inside=focus if is_told or is_inside else frozenset(),
+    )
+
+
+def _judge_of(retrieved: Retrieved) -> Callable[..., Answerability]:
+    """The verdict on a question and sources, with the models in use and the weights of the searched words."""
+    return partial(
+        score_answerability,
+        tokenizer=model_registry.tokenizer(),
+        embedder=CachingEmbedder(model_registry.embedder()),
+        idf=retrieved.state.query.weights,
     )
 
 

@@ -87,8 +87,8 @@ def _found(context: AnswerContext, question: str, *, counts: bool) -> AnswerReco
 def _may_find(context: AnswerContext, sources: list[ApprovedSource]) -> bool:
     cited = [(source.chunk_id, source.version_id, source.document_id) for source in sources]
     sets, filters = context.request.sets, context.request.filters
-    scopes = [context.scope] if context.within is None else [context.scope, context.within]
-    return all(citations_askable(scope=scope, cited=cited, sets=sets, filters=filters) for scope in scopes)
+    persons = context.scope.persons
+    return all(citations_askable(scope=person, cited=cited, sets=sets, filters=filters) for person in persons)
 
 
 def _record(row: ApprovedAnswer, sources: list[ApprovedSource]) -> AnswerRecord:

@@ -13,7 +13,7 @@ from chat.answering.fallback import IN_FILES, IN_OTHERS, NOT_IN_FILES, NOT_IN_OT
 from chat.answering.retrieval import SearchOutcome
 from chat.attachments.search import MOST, SHARE_OF_BEST, Attached, attached_scores
 from knowledge import model_registry
-from knowledge.types import Retrieved
+from knowledge.search_profile import Retrieved
 from knowledge.wiring import query_of
 from ragcore.answerability import RelevanceJudge, score_answerability, threshold_for
 from ragcore.answerability.confidence import answer_confidence

@@ -219,9 +219,10 @@ def from_cache(record: AnswerRecord, *, seconds: float, kind: str = "exact", und
         rerank_time=None,
         generate_time=None,
         first_token_time=None,
+        thinking_time=None,
         stage_times={},
         cost=0.0,
-        usage={"prompt_tokens": 0, "completion_tokens": 0, "total_tokens": 0},
+        usage={"prompt_tokens": 0, "completion_tokens": 0, "reasoning_tokens": 0, "total_tokens": 0},
         usage_by_purpose={},
     )
     return replace(record, metadata=metadata)

@@ -27,7 +27,17 @@ from ragcore.understanding.standalone import Standalone, add_context, standalone
 # How an answer is shown or kept has no part in what it says; the question, rights and sets have parts of their own.
 _NOT_OPTIONS = frozenset(
     {"query", "cache", "conversation_id", "tenant_id", "strict", "given", "history", "include_citations"}
-    | {"include_inline", "citation_format", "sets", "filters", "personal", "instead_of", "after", "attachments"}
+    | {
+        "include_inline",
+        "citation_format",
+        "sets",
+        "filters",
+        "personal",
+        "instead_of",
+        "after",
+        "attachments",
+        "draft",
+    }
 )
 
 

@@ -23,8 +23,8 @@ from chat.concurrency.executors import run_db
 from chat.models import Conversation, Message
 from chat.selectors import documents_cited_before
 from chat.types import AnswerRequest, EventSink
+from knowledge.search_profile import is_lexicon_on
 from knowledge.selectors.lexicon import lexicon_of_person
-from knowledge.services.retrieval import is_lexicon_on
 from knowledge.types import RetrievalRequest
 from ragcore.model_limits import limits_of
 from ragcore.stage_ports import Lexicon
@@ -105,7 +105,6 @@ class AnswerContext:
     lexicon: Lexicon | None = None  # published terms that the asker may use
     attached: Attached | None = None  # passages of the files of this conversation
     summary: str = ""  # of turns that are too old for the history
-    within: Scope | None = None  # rights of a second person, which hold as well: who asks a stored question again
     cited_before: tuple[int, ...] = ()  # documents of the answer before this turn, the first cited one first
     may_be_approved: bool = True  # False: the tenant has no approved answer at all
 
@@ -187,11 +186,13 @@ def _load(*, scope: Scope, user: User, request: AnswerRequest, message: Message)
 
 def _lexicon(scope: Scope, request: AnswerRequest, config: AnswerConfig) -> Lexicon | None:
     """The terms that the question is read with: those that its searches use."""
-    lexicon = lexicon_of_person(scope=scope, sets=request.sets)
+    lexicon = lexicon_of_person(scope=scope, sets=request.sets, draft=request.draft)
     if lexicon is None:
         return None
     options = config.retrieval_above_set
-    search = RetrievalRequest(query="", sets=request.sets, defaults=config.mode_retrieval, options=options)
+    search = RetrievalRequest(
+        query="", sets=request.sets, defaults=config.mode_retrieval, options=options, draft=request.draft
+    )
     return lexicon if is_lexicon_on(scope=scope, request=search) else None
 
 

@@ -14,9 +14,10 @@ from accounts.scope import Scope
 from chat.answering.answerability import verdict_by_sources
 from chat.answering.retrieval import SearchOutcome, final_score
 from knowledge import model_registry
+from knowledge.search_profile import Retrieved
 from knowledge.selectors.answer_space import answer_space
 from knowledge.services import retrieve
-from knowledge.types import RetrievalRequest, Retrieved
+from knowledge.types import RetrievalRequest
 from ragcore.options import AnswerOptions
 from ragcore.text.scripts import language_of
 from ragcore.types import Source

@@ -15,10 +15,13 @@ from typing import Any
 from accounts.scope import Scope
 from chat.models import Experiment, TurnFigures
 from knowledge.models import KnowledgeSet
-from knowledge.options_draft import is_draft_in_force, set_options_in_force
+from ragcore.options import RetrievalOptions, for_comparing
 
 GROUPS = ("answer", "retrieval")  # of options that a candidate may have
-KEPT = {"answer": frozenset({"own_prompts", "max_cost", "max_latency"})}  # that it may not have
+KEPT = {  # that it may not have
+    "answer": frozenset({"own_prompts", "max_cost", "max_latency"}),
+    "retrieval": for_comparing(RetrievalOptions),
+}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -31,12 +34,7 @@ class Assignment:
 
 
 def assign(*, scope: Scope, knowledge_set: KnowledgeSet) -> Assignment:
-    """The settings that this person's questions to the set get now. Uses the ORM.
-
-    Who tries a draft of options takes part in no experiment.
-    """
-    if is_draft_in_force():
-        return Assignment(options=set_options_in_force(knowledge_set))
+    """The settings that this person's questions to the set get now. Uses the ORM."""
     running = Experiment.objects.filter(knowledge_set=knowledge_set, state=Experiment.State.RUNNING).first()
     if running is None:
         return Assignment(options=knowledge_set.options)

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Awaitable, Callable, Collection, Sequence
 from functools import partial
 
 from django.utils.translation import gettext as _
 
 from chat.answering.answerability import Verdict
+from chat.answering.attached_files import AttachedSubject
 from chat.answering.capabilities import capabilities_text
 from chat.answering.context import AnswerContext
 from chat.answering.fallback import format_search_results, refusal_text, small_talk_reply
@@ -17,10 +18,16 @@ from chat.answering.streaming import AnswerWriter, Draft, draft_from_loop
 from chat.concurrency.executors import run_cpu, run_db
 from chat.rendering.text_emitter import TextEmitter
 from knowledge import model_registry
+from ragcore.embedding.vectors import CachingEmbedder
 from ragcore.errors import ModelUnavailableError
+from ragcore.extractive.generator import ExtractiveGenerator
 from ragcore.grounding.markers import document_ids
 from ragcore.grounding.plain_urls import known_addresses
+from ragcore.grounding.trusted_writing import Check, TrustedWriting
+from ragcore.llm.model_profile import profile_of
+from ragcore.llm.stated_answer import is_stated
 from ragcore.llm.usage import total_known_cost
+from ragcore.ports import LLMGenerator
 from ragcore.prompts.voice import one_line
 from ragcore.text.scripts import language_of
 from ragcore.types import Source
@@ -28,8 +35,18 @@ from ragcore.types.answering import AnswerState, WrittenText
 from ragcore.understanding.small_talk import small_talk_kind
 
 
-async def generate(context: AnswerContext, ports: AnswerPorts, state: AnswerState, verdict: Verdict) -> Draft:
+async def generate(
+    context: AnswerContext,
+    ports: AnswerPorts,
+    state: AnswerState,
+    verdict: Verdict,
+    *,
+    is_answerable: Callable[[], Awaitable[bool]],
+    files: AttachedSubject | None = None,
+) -> Draft:
     """The text that a loop has chosen, or one written from the sources now: those that answer by the verdict.
+
+    `is_answerable`: whether the sources answer by the product's own verdict; looked at where a model refuses.
 
     Raises ModelUnavailableError for strict clients only.
     """
@@ -42,10 +59,12 @@ async def generate(context: AnswerContext, ports: AnswerPorts, state: AnswerStat
         _inside(state.sources, verdict.inside) or state.sources,
         spent=total_known_cost(ports.usage_entries),
         unavailable=ports.unavailable_models,
-        files=ports.files,
+        files=files,
         whole_versions=state.whole_versions,
-        within=verdict.within,
+        earlier_question=verdict.earlier_question,
     )
+    if verdict.is_quoted:
+        generator = model_registry.extractive_generator()
     writer = AnswerWriter(
         request=request,
         output=_emitter(context, state.sources),
@@ -54,11 +73,49 @@ async def generate(context: AnswerContext, ports: AnswerPorts, state: AnswerStat
         refusal=refusal_text(context.request.query, context.config.options.style),
         strict=context.request.strict,
         generator=generator,
+        trust=trusted_writing(generator, is_answerable, _doubts(ports, state.query, verdict)),
         streamed=context.is_streaming,
         seconds=context.deadline.first_token_seconds(generator),
     )
     with context.deadline.paused():
         return await writer.run()
+
+
+def trusted_writing(
+    generator: LLMGenerator, is_answerable: Callable[[], Awaitable[bool]], states: Check | None = None
+) -> TrustedWriting | None:
+    """How far the text of a generator is trusted; None for one that quotes. `states`: see TrustedWriting."""
+    extract = model_registry.extractive_generator()
+    if generator is extract or not isinstance(extract, ExtractiveGenerator):
+        return None
+    return TrustedWriting(
+        profile=profile_of(generator),
+        extract=extract,
+        tokenizer=model_registry.tokenizer(),
+        counter=model_registry.counter(),
+        embedder=CachingEmbedder(model_registry.embedder()),
+        is_answerable=is_answerable,
+        states=states,
+    )
+
+
+def _doubts(ports: AnswerPorts, question: str, verdict: Verdict) -> Check | None:
+    """Tells whether a quoted text states the answer: the verdict, or the model of short requests; None: neither."""
+    if verdict.is_certain:
+        return None
+    return _denies if verdict.is_doubtful else _stated_by(ports, question)
+
+
+async def _denies(_text: str) -> bool:
+    return False
+
+
+def _stated_by(ports: AnswerPorts, question: str) -> Check | None:
+    llm = ports.stage_ports.llm
+    if llm is None or not profile_of(llm.model).checks:
+        return None
+
+    return partial(is_stated, llm, question)
 
 
 def _inside(sources: Sequence[Source], documents: Collection[int]) -> list[Source]:

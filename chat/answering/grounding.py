@@ -18,7 +18,7 @@ from ragcore.answerability import RelevanceJudge
 from ragcore.embedding.vectors import CachingEmbedder
 from ragcore.grounding.citations import answer_confidence, extract_citations
 from ragcore.grounding.source_texts import SourceSimilarity
-from ragcore.grounding.support import judge_undecided, support_states
+from ragcore.grounding.support import SUPPORTED_FROM, judge_undecided, support_states
 from ragcore.llm.client import LlmClient
 from ragcore.options import AnswerOptions
 from ragcore.prompts.refusals import is_refusal
@@ -27,6 +27,7 @@ from ragcore.types import Citation, Sentence, Source, State
 logger = logging.getLogger(__name__)
 
 EXCERPT_CHARACTERS = 200
+STRICTER = 0.6  # support from which nothing is left to a language model, where one judges what is doubtful
 UNCHECKED = "unchecked"  # code of a note: citations and support could not be found out
 
 
@@ -96,7 +97,7 @@ def check_answer(
         tokenizer=model_registry.tokenizer(),
         similarity=similarity,
         refusals=refusal_sentences(),
-        threshold=options.support_threshold,
+        threshold=STRICTER if options.judge_support else SUPPORTED_FROM,
     )
     if judge is not None and is_quoted:
         sentences = judge.of_quotations(extracted.text, sentences, sources)

@@ -21,6 +21,7 @@ from knowledge import model_registry
 from knowledge.model_setup import setup_now
 from ragcore.answerability.unmentioned import unmentioned_words
 from ragcore.answering.pipeline import answer_stage_infos
+from ragcore.grading.passages import Coverage, compute_coverage
 from ragcore.llm.usage import UsageEntry, group_by_purpose, total_cost, total_usage
 from ragcore.options import Resolved
 from ragcore.prompts import load
@@ -41,14 +42,15 @@ def add_metadata(
     draft: Draft,
     *,
     seconds: float,
+    evidence: Coverage | None = None,
 ) -> AnswerRecord:
     """The record with its metadata and the steps that led to it; counted for Prometheus."""
     entries = _usage_entries(preparation.state, ports, draft)
     metadata = _metadata(context, preparation, ports, draft, entries, seconds)
     observe_metrics(metadata, record, entries)
     reasoning = {
-        **build_reasoning(preparation.state, draft),
-        "unmentioned_words": _unmentioned(record, preparation.state, ports),
+        **build_reasoning(preparation.state, draft, ports.searches, evidence),
+        "unmentioned_words": _unmentioned(record, preparation),
         "kg_context": _graph(ports),
     }
     return replace(record, metadata=metadata, reasoning=reasoning)
@@ -60,9 +62,10 @@ def _graph(ports: AnswerPorts) -> dict[str, Any] | None:
     return None if graph is None else dict(graph)
 
 
-def _unmentioned(record: AnswerRecord, state: AnswerState, ports: AnswerPorts) -> list[str]:
+def _unmentioned(record: AnswerRecord, preparation: Preparation) -> list[str]:
     """Words of the question that no cited source has; [] where none is cited, and for the summary of a file."""
-    files, question_text = ports.files, state.standalone
+    files, state = preparation.files, preparation.state
+    question_text = state.standalone
     if files is not None and files.is_alone:
         if files.is_summary:
             return []
@@ -72,8 +75,34 @@ def _unmentioned(record: AnswerRecord, state: AnswerState, ports: AnswerPorts) -
     return unmentioned_words(question_text, texts, model_registry.tokenizer()) if texts else []
 
 
-def build_reasoning(state: AnswerState, draft: Draft) -> dict[str, Any]:
-    """What was understood and done on the way, in plain values, under the names of the API."""
+def search_evidence(state: AnswerState) -> Coverage | None:
+    """How much evidence the last search brought, as loops judge each of theirs; None where nothing was searched."""
+    if state.result is None:
+        return None
+    ranked = state.result.ranked if state.result.relevant else ()
+    return compute_coverage(state.query, ranked, model_registry.tokenizer())
+
+
+def _search_history(searches: Sequence[SearchOutcome]) -> list[dict[str, Any]]:
+    """What each search brought, in their order, as a loop tells of its own."""
+    return [
+        {
+            "round": number,
+            "query": outcome.retrieved.state.query.text,
+            "chunks": [passage.chunk for passage, _candidate in outcome.hits],
+            "relevant": outcome.retrieved.relevant,
+        }
+        for number, outcome in enumerate(searches, start=1)
+    ]
+
+
+def build_reasoning(
+    state: AnswerState, draft: Draft, searches: Sequence[SearchOutcome] = (), evidence: Coverage | None = None
+) -> dict[str, Any]:
+    """What was understood and done on the way, in plain values, under the names of the API.
+
+    `searches`, `evidence`: of an answer whose searches no loop has judged.
+    """
     steps = [*state.steps, *([tier_step(draft.choice, draft.tier)] if draft.choice else [])]
     loop = state.stats.get("loop.self_rag") or state.stats.get("loop.agentic") or {}
     return {
@@ -82,8 +111,8 @@ def build_reasoning(state: AnswerState, draft: Draft) -> dict[str, Any]:
         "iteration_details": list(loop.get("details", ())),
         "iterations": int(loop.get("iterations", 1)),
         "quality_score": loop.get("quality_score"),
-        "evidence": loop.get("evidence"),
-        "retrieval_history": list(loop.get("searches", ())),
+        "evidence": loop.get("evidence") or (evidence.figures() if evidence is not None else None),
+        "retrieval_history": list(loop.get("searches", ())) or _search_history(searches),
         "compression_stats": dict(state.stats.get("compress", {})),
         "standalone": dict(state.stats.get("understand.standalone", {})),
         "stages": [to_plain(record) for record in state.records],
@@ -162,6 +191,7 @@ def _metadata(
         rerank_time=_sum_known([outcome.rerank_seconds for outcome in searches]),
         generate_time=round(draft.seconds, 4) if draft.model else None,
         first_token_time=draft.first_words_seconds,
+        thinking_time=_thinking_seconds(ports, draft),
         stage_times={record.stage: round(record.seconds, 4) for record in state.records},
         chunks_found=len(state.sources),
         model=draft.model,
@@ -195,6 +225,12 @@ def _seconds(state: AnswerState, timing: str) -> float | None:
     return round(sum(spent), 4) if spent else None
 
 
+def _thinking_seconds(ports: AnswerPorts, draft: Draft) -> float | None:
+    """Of the models that wrote this answer, also for texts that were not shown; None where none thought."""
+    seconds = ports.thinking_seconds + (draft.thinking_seconds or 0.0)
+    return round(seconds, 4) if seconds else None
+
+
 def _sum_known(values: list[float | None]) -> float | None:
     numbers = [value for value in values if value is not None]
     return round(sum(numbers), 4) if numbers else None
@@ -204,6 +240,7 @@ def _usage(usage: Usage) -> dict[str, int]:
     return {
         "prompt_tokens": usage.prompt_tokens,
         "completion_tokens": usage.completion_tokens,
+        "reasoning_tokens": usage.reasoning_tokens,
         "total_tokens": usage.total_tokens,
     }
 
@@ -274,7 +311,8 @@ def _candidate(candidate: Candidate) -> dict[str, Any]:
 def _dropped(drop: Drop, state: State, *, complete: bool) -> dict[str, Any]:
     """What left at one stage. What the user may not see any more is only counted."""
     chunks = () if drop.stage == UNSEEN_STAGE else drop.chunks[:TRACED_DROPS]
-    entry = {"stage": drop.stage, "reason": drop.reason, "count": len(drop.chunks), "chunk_ids": list(chunks)}
+    why = {"reason": drop.reason, "code": drop.code, "data": dict(drop.data)}
+    entry = {"stage": drop.stage, **why, "count": len(drop.chunks), "chunk_ids": list(chunks)}
     if not complete:
         return entry
     return {**entry, "candidates": [_candidate(state.fallen[chunk]) for chunk in chunks if chunk in state.fallen]}

@@ -20,13 +20,14 @@ from ragcore.llm.tiers import Price, RoutingDecision, Tier, choose_tier, generat
 from ragcore.llm.usage import CostBudget, MeteredStream, UsageEntry
 from ragcore.ports import ChatMessage, GenerationRequest, LLMGenerator
 from ragcore.prompts import load
+from ragcore.prompts.languages import language_name
 from ragcore.prompts.refusals import refusal
 from ragcore.prompts.voice import named, voice_prompt
 from ragcore.text.scripts import language_of
 from ragcore.types import Source, Usage
 
 PERSONA = "You are an expert on the documents of this organisation."  # of sets that name no other
-LANGUAGE_NAMES = {"zh": "Chinese", "en": "English"}
+RESEARCH = "ultimate"  # mode in which a model that can think does so at length
 OTHER_LANGUAGE = "the same language as the question"
 
 
@@ -40,13 +41,13 @@ async def route_generation(
     critique: str = "",
     files: AttachedSubject | None = None,
     whole_versions: frozenset[int] = frozenset(),
-    within: str = "",
+    earlier_question: str = "",
 ) -> tuple[LLMGenerator, GenerationRequest]:
     """The generator for this question, and its request; the extractive one where there is no language model.
 
     `spent`: the cost of the answer so far, which counts towards its limit; `unavailable`: names of models that are not
     asked again; `critique`: what was wrong with the answer before; `files`: that the question is about;
-    `whole_versions`: see AnswerState; `within`: see GenerationRequest. A generator chosen by tier is a
+    `whole_versions`: see AnswerState; `earlier_question`: see GenerationRequest. A generator chosen by tier is a
     RoutedGenerator, which says why.
     """
     options = context.config.options
@@ -61,8 +62,9 @@ async def route_generation(
         style=options.style,
         temperature=options.temperature,
         max_tokens=options.max_tokens,
+        is_thorough=options.mode == RESEARCH,
         whole_versions=whole_versions,
-        within=within,
+        earlier_question=earlier_question,
         parts=files.parts(sources) if files is not None else (),
     )
     estimated_tokens = context.request.constraints.estimated_tokens
@@ -87,14 +89,14 @@ def build_messages(
         persona=named(config.voice, config.persona or PERSONA),
         refusal=refusal(config.options.style, language),
         style=load(f"style_{config.options.style}").text,
-        language=LANGUAGE_NAMES.get(language, OTHER_LANGUAGE),
+        language=language_name(language, otherwise=OTHER_LANGUAGE),
     )
     recap = [recap_message(context.summary, language)] if context.summary else []
     turns = history_window(
         context.history,
         fixed=system + query + "".join(message.content for message in recap),
         counter=model_registry.counter(),
-        budget_tokens=config.options.history_tokens,
+        budget_tokens=config.history_tokens,
     )
     earlier = [
         ChatMessage(role=role, content=content)

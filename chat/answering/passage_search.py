@@ -18,7 +18,8 @@ from chat.concurrency.executors import run_db
 from chat.conversations.memory import session_history
 from chat.selectors import conversation_get
 from chat.types import AnswerRequest, ignore_event
-from knowledge.types import RetrievalRequest, Retrieved
+from knowledge.search_profile import Retrieved
+from knowledge.types import RetrievalRequest
 from ragcore.answering.pipeline import build_stages, run_stages
 from ragcore.types import Profile
 from ragcore.types.answering import AnswerState, Turn
@@ -81,7 +82,7 @@ async def _understand(
     state = AnswerState(question=question)
     rewrites = method != "none"
     steps: list[tuple[str, dict[str, Any]]] = []
-    if history:
+    if history or method == "auto":
         steps.append(("understand.standalone", {"related": rewrites}))
     if rewrites:
         steps.append(("rewrite", {"method": method}))

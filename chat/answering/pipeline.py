@@ -8,7 +8,7 @@ from dataclasses import replace
 from functools import partial
 
 from chat import metrics
-from chat.answering.answerability import Verdict, judge_answerability
+from chat.answering.answerability import Verdict, answers_by_probability, judge_answerability
 from chat.answering.approved import approved_record
 from chat.answering.attached_files import AttachedSubject, attached_subject, is_wish_for_summary
 from chat.answering.cache import WAIT_SECONDS, from_cache, is_cacheable, through_cache
@@ -32,18 +32,19 @@ from chat.answering.grounding import (
     small_talk_record,
     unchecked_text,
 )
-from chat.answering.metadata import SILENT_MODELS, add_metadata, asked_with
+from chat.answering.metadata import SILENT_MODELS, add_metadata, asked_with, search_evidence
 from chat.answering.preparation import Preparation, retrieve, understand
 from chat.answering.retrieval import SearchOutcome, complete_tables
 from chat.answering.similar_questions import SimilarQuestions
 from chat.answering.stage_ports import AnswerPorts, report_context
-from chat.answering.streaming import Draft
+from chat.answering.streaming import DOUBTED, Draft
 from chat.answering.whole_documents import sources_to_sum_up, summary_verdict
 from chat.answering.whole_editions import complete_editions
 from chat.answering.wide_judgement import judge_widely
 from chat.concurrency.executors import run_cpu, run_db
 from chat.selectors import citations_still_askable
 from chat.types import AnswerRecord
+from knowledge.options_draft import NO_DRAFT
 from ragcore.extractive.edition_changes import asks_changes
 from ragcore.extractive.generator import ExtractiveGenerator
 from ragcore.extractive.summary_wish import wants_summary
@@ -52,6 +53,7 @@ from ragcore.text.question_core import question_core
 from ragcore.types import Source
 from ragcore.types.answering import AnswerState
 
+DOUBTED_CONFIDENCE = 0.5  # at most, of an answer that by the language model may not be one
 MAX_RESULTS = 5  # on a page of search results in the place of an answer
 
 
@@ -61,7 +63,8 @@ async def answer(context: AnswerContext) -> AnswerRecord:
     Does not store the answer. Raises what the search raises, and ModelUnavailableError only for strict clients;
     everything else that can go wrong with a model gives a degraded answer.
     """
-    may_share = context.request.cache and context.attached is None  # what an attached file says is nobody else's
+    # what an attached file says is nobody else's, and a draft holds for nobody yet
+    may_share = context.request.cache and context.attached is None and context.request.draft == NO_DRAFT
     if may_share and context.request.instead_of is None and (approved := await approved_record(context)) is not None:
         metrics.ANSWERS.labels(approved.status, "approved").inc()
         return approved
@@ -81,11 +84,10 @@ async def compute_answer(context: AnswerContext, ports: AnswerPorts | None = Non
         draft = await reply_to_small_talk(context, ports)
         record = await run_cpu(small_talk_record, draft.text)
     else:
-        if context.attached is not None:
-            ports.files = await run_db(attached_subject, context, state)
-        preparation = await retrieve(context, ports, state)
+        files = await run_db(attached_subject, context, state) if context.attached is not None else None
+        preparation = await retrieve(context, ports, state, files=files)
         raise_if_degraded(context, preparation.state)
-        draft, record = await answer_from_sources(context, ports, preparation.state)
+        draft, record = await answer_from_sources(context, ports, preparation)
         if draft.is_fallback:
             preparation = replace(preparation, mode="fallback")
         record = replace(record, confidence=min(record.confidence, preparation.most_confidence))
@@ -95,28 +97,31 @@ async def compute_answer(context: AnswerContext, ports: AnswerPorts | None = Non
     if silent := ports.silent_models:
         trace[SILENT_MODELS] = silent
     record = replace(record, trace=trace)
-    return add_metadata(context, record, preparation, ports, draft, seconds=time.perf_counter() - start)
+    seconds = time.perf_counter() - start
+    evidence = await run_cpu(search_evidence, preparation.state)
+    return add_metadata(context, record, preparation, ports, draft, seconds=seconds, evidence=evidence)
 
 
 async def answer_from_sources(
-    context: AnswerContext, ports: AnswerPorts, state: AnswerState
+    context: AnswerContext, ports: AnswerPorts, preparation: Preparation
 ) -> tuple[Draft, AnswerRecord]:
     """A text from the numbered sources, or in its place a refusal or search results; checked against the sources."""
+    state, files = preparation.state, preparation.files
     if context.stop.is_set():
         return await end_stopped(context, ports, state)
     outcome, options, sources = ports.main_search(state), context.config.options, state.sources
-    introduction = ports.files.introduction() if ports.files is not None else ""
+    introduction = files.introduction() if files is not None else ""
     await ports.report_context(len(sources), ports.other_forms(state.standalone))
-    is_wish = ports.files is None and wants_summary(state.query)
+    is_wish = files is None and wants_summary(state.query)
     whole = await sources_to_sum_up(context, state) if is_wish else ()
     if whole:
         state, sources, verdict = replace(state, sources=whole), whole, summary_verdict()
     else:
-        verdict = await _judge(context, ports, state, outcome)
+        verdict = await _judge(context, files, state, outcome)
     if not verdict.is_answerable and (wide := await judge_widely(context, state, outcome)) is not None:
         state, outcome, verdict, sources = wide.state, wide.outcome, wide.verdict, wide.state.sources
-    if not verdict.is_answerable and ports.files is not None:
-        sources = tuple(ports.files.closest_first(sources))
+    if not verdict.is_answerable and files is not None:
+        sources = tuple(files.closest_first(sources))
     if not sources:
         draft = await refuse(context, introduction=introduction)
         checked = await run_cpu(check_answer, draft.text, (), options=options, status="refused")
@@ -128,20 +133,24 @@ async def answer_from_sources(
     state = await complete_tables(context, state)
     if asks_changes(question_core(state.query)):
         state = await complete_editions(context, state)
-    draft = await generate(context, ports, state, verdict)
-    llm = ports.stage_ports.llm if options.judge_support else None
-    record = await ground_draft(context, draft, state, outcome, llm=llm, files=ports.files, is_summary=bool(whole))
+    own_verdict = partial(answers_by_probability, context, state, outcome, sources)
+    draft = await generate(context, ports, state, verdict, is_answerable=own_verdict, files=files)
+    llm = ports.stage_ports.llm if options.judge_support and not verdict.is_quoted else None
+    record = await ground_draft(context, draft, state, outcome, llm=llm, files=files, is_summary=bool(whole))
     if draft.degraded:  # also when what could be put together is a refusal
         record = replace(record, status="degraded")
-    return draft, replace(record, confidence=round(min(record.confidence, verdict.most_confidence), 4))
+    most = min(verdict.most_confidence, DOUBTED_CONFIDENCE if DOUBTED in draft.warnings else 1.0)
+    return draft, replace(record, confidence=round(min(record.confidence, most), 4))
 
 
-async def _judge(context: AnswerContext, ports: AnswerPorts, state: AnswerState, outcome: SearchOutcome) -> Verdict:
+async def _judge(
+    context: AnswerContext, files: AttachedSubject | None, state: AnswerState, outcome: SearchOutcome
+) -> Verdict:
     """Whether an answer is worth writing: from attached files where the question is about them, else from documents."""
     if not state.sources:
         return Verdict(is_answerable=False)
-    if ports.files is not None and ports.files.answers:
-        return ports.files.verdict()
+    if files is not None and files.answers:
+        return files.verdict()
     return await judge_answerability(context, state, outcome, state.sources)
 
 

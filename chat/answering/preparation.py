@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Any
 
+from chat.answering.attached_files import AttachedSubject
 from chat.answering.context import AnswerContext
 from chat.answering.stage_plans import (
     Loop,
@@ -12,14 +13,16 @@ from chat.answering.stage_plans import (
     basic_steps,
     is_loop_off,
     understanding_steps,
+    wants_forms_of_style,
     wants_rewrites,
 )
-from chat.answering.stage_ports import AnswerPorts
+from chat.answering.stage_ports import AnswerPorts, StageRun
 from ragcore.answering import stages  # noqa: F401 (registers the stages)
 from ragcore.answering.pipeline import build_stages, run_stages
-from ragcore.answering.stages.question import Plan, build_plan
+from ragcore.answering.stages.question import FORM_SECONDS, Plan, build_plan
 from ragcore.options import AnswerOptions
 from ragcore.types.answering import AnswerState
+from ragcore.understanding.rewriting import writes_in_time
 
 UNGRADED_CONFIDENCE = 0.8  # at most, where a mode with a loop runs without it, and the default model writes
 FALLBACK_CONFIDENCE = 0.3
@@ -33,6 +36,7 @@ class Preparation:
     state: AnswerState
     mode: str  # basic, …, ultimate; fallback where the mode's own way failed
     strategy: str
+    files: AttachedSubject | None = None  # attached files that the question is about
 
     @property
     def most_confidence(self) -> float:
@@ -43,35 +47,49 @@ class Preparation:
 
 async def understand(context: AnswerContext, ports: AnswerPorts) -> AnswerState:
     """The question without its conversation, and what kind of question it is."""
+    options = context.config.options
     steps = understanding_steps(
-        context.config.options, rewrites=_wants_rewrites(context), target=context.request.prompt_type or ""
+        options, rewrites=options.rewrite_method != "none", target=context.request.prompt_type or ""
     )
     return await run_stages(build_stages(steps), AnswerState(question=context.question), ports.stage_ports)
 
 
-async def retrieve(context: AnswerContext, ports: AnswerPorts, state: AnswerState) -> Preparation:
+async def retrieve(
+    context: AnswerContext, ports: AnswerPorts, state: AnswerState, *, files: AttachedSubject | None = None
+) -> Preparation:
     """Numbered sources, or a text where a loop wrote one; where the mode's own way fails, by the basic one.
 
     Raises what the search raises.
     """
     options, strategy = context.config.options, str(context.config.options.strategy)
     loop: Loop = "none"
+    run = StageRun(files=files)
     if strategy == "adaptive" and state.analysis is not None:
         plan = build_plan(state.analysis)
         options, strategy, loop = _planned_options(context, plan), plan.strategy, plan.loop
-        ports.plan_options = options
-        ports.top_k = None if "top_k" in context.request.given else plan.top_k
-    steps = answer_steps(options, streaming=context.is_streaming, rewrites=_wants_rewrites(context), loop=loop)
-    ports.reports_first_search = steps[-1][0].startswith("loop.")  # its iterations are shown while they run
-    after = await run_stages(build_stages(steps), state, ports.stage_ports)
+        run = replace(run, options=options, top_k=None if "top_k" in context.request.given else plan.top_k)
+    rewrites = _wants_rewrites(context)
+    if ports.stage_ports.llm is not None and _wants_forms_of_style(context, options):
+        options, rewrites = replace(options, rewrite_method="multi"), True
+    is_searched = files is None or not files.is_alone
+    steps = answer_steps(
+        options,
+        streaming=context.is_streaming,
+        rewrites=rewrites,
+        quick=is_searched and _has_quick_model(options, ports),
+        loop=loop,
+    )
+    is_loop = steps[-1][0].startswith("loop.")  # its iterations are shown while they run
+    bound = ports.bound(replace(run, reports_first_search=is_loop))
+    after = await run_stages(build_stages(steps), state, bound)
     strategy = _followed(strategy, after)
     if context.stop.is_set():
-        return Preparation(state=after, mode=options.mode, strategy=strategy)
+        return Preparation(state=after, mode=options.mode, strategy=strategy, files=files)
     mode = "fallback" if _has_failed(after) else options.mode
     if after.result is not None or after.passages or after.answer_text is not None:
-        return Preparation(state=_limit_ungraded(after, options), mode=mode, strategy=strategy)
-    after = await run_stages(build_stages(basic_steps(options)), replace(after, rewrites=()), ports.stage_ports)
-    return Preparation(state=after, mode=mode, strategy=strategy)
+        return Preparation(state=_limit_ungraded(after, options), mode=mode, strategy=strategy, files=files)
+    after = await run_stages(build_stages(basic_steps(options)), replace(after, rewrites=()), bound)
+    return Preparation(state=after, mode=mode, strategy=strategy, files=files)
 
 
 def _followed(strategy: str, state: AnswerState) -> str:
@@ -86,6 +104,16 @@ def _followed(strategy: str, state: AnswerState) -> str:
 def _wants_rewrites(context: AnswerContext) -> bool:
     config = context.config
     return wants_rewrites(config.options, config.origin, in_conversation=bool(context.history))
+
+
+def _wants_forms_of_style(context: AnswerContext, options: AnswerOptions) -> bool:
+    return wants_forms_of_style(options, context.config.origin, in_conversation=bool(context.history))
+
+
+def _has_quick_model(options: AnswerOptions, ports: AnswerPorts) -> bool:
+    """Whether a model writes other forms of the question within the second that they may take."""
+    llm = ports.stage_ports.llm
+    return options.rewrite_method == "auto" and llm is not None and writes_in_time(llm, FORM_SECONDS)
 
 
 def _planned_options(context: AnswerContext, plan: Plan) -> AnswerOptions:

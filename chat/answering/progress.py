@@ -77,6 +77,8 @@ def _standalone(step: Step) -> str:
 
 
 def _rewrite(step: Step) -> str:
+    if step.detail.get("begins"):
+        return _("Writing a possible answer to search with")
     forms = step.detail.get("queries") or ()
     if not forms:  # what was made to search with reads like no question
         return _("Query expanded")
@@ -91,6 +93,9 @@ def _search(step: Step) -> str:
 
 
 def _judge(step: Step) -> str:
+    if step.detail.get("unfit"):
+        words = _("Round %(round)s: grading passages by rules; by its exam, %(model)s cannot judge")
+        return words % {"round": step.round, "model": _text(step.detail, "unfit")}
     return _("Round %(round)s: grading passages") % {"round": step.round}
 
 
@@ -99,6 +104,9 @@ def _answer(step: Step) -> str:
 
 
 def _grade(step: Step) -> str:
+    if step.detail.get("unfit"):
+        words = _("Round %(round)s: checking the answer by rules; by its exam, %(model)s cannot judge")
+        return words % {"round": step.round, "model": _text(step.detail, "unfit")}
     return _("Round %(round)s: checking the answer") % {"round": step.round}
 
 

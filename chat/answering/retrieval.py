@@ -22,9 +22,10 @@ from chat.errors import AnswerTimeoutError
 from chat.types import EventSink, ignore_event
 from knowledge import model_registry
 from knowledge.errors import RetrievalUnavailableError
+from knowledge.search_profile import Retrieved
 from knowledge.services import retrieve
 from knowledge.services.retrieval import document_passages
-from knowledge.types import RetrievalRequest, Retrieved
+from knowledge.types import RetrievalRequest
 from ragcore.errors import RagError
 from ragcore.extractive.sentences import read_statements
 from ragcore.extractive.table_lookup import wants_rows
@@ -33,6 +34,7 @@ from ragcore.types import Candidate, Passage, Source, StageRecord
 from ragcore.types.answering import AnswerState, Rewrite
 
 LIMIT_SECONDS = 10
+DOCUMENTS_OF_VARIANT = 3  # the first ones of each variant of a question
 MOST_TABLES = 3  # documents whose tables are completed, those of the best sources
 MOST_PASSAGES = 60  # of one document; the rows of a longer one are not counted
 logger = logging.getLogger(__name__)
@@ -104,7 +106,6 @@ async def search_for_answer(
         scope=context.scope,
         request=replace(request, profile=context.profile),
         on_stage=_reporter(events),
-        within=context.within,
     )
     detail = ngettext("%(n)s passage searched", "%(n)s passages searched", retrieved.searched)
     await events("step", name="searched", detail=detail % {"n": f"{retrieved.searched:,}"}, count=retrieved.searched)
@@ -132,6 +133,7 @@ def build_search_request(
         defaults={"cliff": True, "deduplicate": True, **config.mode_retrieval},
         options=options,
         style=config.options.style,
+        draft=request.draft,
     )
     return with_rewrites(search, rewrites)
 
@@ -144,17 +146,16 @@ def with_rewrites(request: RetrievalRequest, rewrites: Sequence[Rewrite]) -> Ret
         forms=tuple(rewrite.text for rewrite in questions if rewrite.method not in (*OTHER_QUESTIONS, "history")),
         context=next((rewrite.text for rewrite in questions if rewrite.method == "history"), ""),
         parts=tuple(rewrite.text for rewrite in questions if rewrite.method in OTHER_QUESTIONS),
+        documents_each=DOCUMENTS_OF_VARIANT if any(form.method == "variants" for form in questions) else None,
         hypothetical=tuple(rewrite.text for rewrite in rewrites if rewrite.is_hypothetical),
     )
 
 
-async def run_search(
-    *, scope: Scope, request: RetrievalRequest, on_stage: Any = None, within: Scope | None = None
-) -> Retrieved:
+async def run_search(*, scope: Scope, request: RetrievalRequest, on_stage: Any = None) -> Retrieved:
     """`knowledge.services.retrieve` in a thread, with a limit; a database that fails becomes an expected error."""
     try:
         async with asyncio.timeout(LIMIT_SECONDS):
-            return await run_db(retrieve, scope=scope, request=request, on_stage=on_stage, within=within)
+            return await run_db(retrieve, scope=scope, request=request, on_stage=on_stage)
     except TimeoutError:
         raise AnswerTimeoutError("search") from None
     except (OperationalError, InterfaceError) as error:
@@ -208,7 +209,6 @@ async def read_documents(
             request=request,
             chunks=list(chunks),
             most=most,
-            within=context.within,
         )
     except (RagError, DatabaseFailure):
         logger.exception("documents of an answer could not be read whole")

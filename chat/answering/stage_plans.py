@@ -5,18 +5,19 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Literal
 
-from ragcore.options import AnswerOptions
+from ragcore.options import LOOP_TOKENS, AnswerOptions
 from ragcore.presets import mode_layers
 
 Steps = list[tuple[str, Mapping[str, Any]]]
 Loop = Literal["none", "agentic", "self_rag", "iterative"]
 ULTIMATE_REWRITES = 2  # besides the question
 LOOP_SECONDS = 45.0  # for all rounds of a loop; the best answer so far is given after it
+WRITING = ("agentic", "self_rag")  # loops that write, after steps that the reader sees
 LOOPING = ("agentic", "ultimate")  # modes that grade passages and answers, and search again
 
 
 def understanding_steps(options: AnswerOptions, *, rewrites: bool, target: str = "") -> Steps:
-    """Stages before the plan is known; `rewrites`: whether other forms of the question are searched for, too."""
+    """Stages before the plan is known; `rewrites`: whether abbreviations are searched for written out, too."""
     steps: Steps = [
         ("understand.standalone", {"related": rewrites}),
         # a model classifies the question only where its answer decides about the plan
@@ -25,18 +26,27 @@ def understanding_steps(options: AnswerOptions, *, rewrites: bool, target: str =
     return [*steps, ("plan.adaptive", {})] if options.strategy == "adaptive" else steps
 
 
-def answer_steps(options: AnswerOptions, *, streaming: bool, rewrites: bool, loop: Loop = "none") -> Steps:
+def answer_steps(
+    options: AnswerOptions, *, streaming: bool, rewrites: bool, quick: bool = False, loop: Loop = "none"
+) -> Steps:
     """From the understood question to numbered sources, or to a finished text where a loop writes.
 
     `loop`: of an adaptive plan; `streaming`: methods of rewriting that delay the first token are left out;
-    `rewrites`: whether other forms of the question are searched for, too.
+    `rewrites`: whether somebody chose to have other forms of the question, see `wants_rewrites`; `quick`: whether
+    a model writes some by default, because it takes a second at most.
     """
     before: Steps = []
-    if rewrites:
-        most = ULTIMATE_REWRITES if options.mode == "ultimate" else None
-        before = [("rewrite", {"method": options.rewrite_method, "streaming": streaming, "most": most})]
-    limits = {"seconds": LOOP_SECONDS, "tokens": options.loop_tokens, "cost": options.max_cost}
-    match loop if loop != "none" else _loop(options):
+    loop = loop if loop != "none" else _loop(options)
+    if rewrites or quick:
+        has_two = options.mode == "ultimate" or (options.style == "advanced" and options.rewrite_method == "multi")
+        most = ULTIMATE_REWRITES if has_two else None
+        # a loop shows its steps long before its first token: who chose possible answers gets them, in a stream, too
+        waits = loop in WRITING and options.rewrite_method == "hyde"
+        hasty = (streaming and not waits) or not rewrites
+        settings = {"method": options.rewrite_method, "streaming": hasty, "most": most}
+        before = [("rewrite", settings if options.mode == "basic" else {**settings, "in_streams": "multi"})]
+    limits = {"seconds": LOOP_SECONDS, "tokens": LOOP_TOKENS, "cost": options.max_cost}
+    match loop:
         case "self_rag":
             return [*before, ("loop.self_rag", limits)]
         case "agentic":
@@ -48,11 +58,17 @@ def answer_steps(options: AnswerOptions, *, streaming: bool, rewrites: bool, loo
 
 
 def wants_rewrites(options: AnswerOptions, origin: Mapping[str, str], *, in_conversation: bool) -> bool:
-    """Whether other forms are searched for: in a conversation, by a mode or strategy above the plain one, or
-    where a method was chosen."""
+    """Whether somebody chose to have other forms: in a conversation, by a mode or strategy above the plain one, or
+    where a method was chosen. By default there are those that take no time, and those of a quick model."""
     is_plain = options.mode == "basic" and options.strategy == "standard" and _loop(options) == "none"
     is_plain = is_plain and not in_conversation
     return not is_plain or origin.get("rewrite_method", "default") != "default"
+
+
+def wants_forms_of_style(options: AnswerOptions, origin: Mapping[str, str], *, in_conversation: bool) -> bool:
+    """Whether the style asks a model for two more forms of the question: "advanced", where nobody chose a method."""
+    is_open = origin.get("rewrite_method", "default") in ("default", "mode") and options.rewrite_method == "auto"
+    return options.style == "advanced" and is_open and not in_conversation
 
 
 def basic_steps(options: AnswerOptions) -> Steps:
@@ -99,4 +115,4 @@ def _agentic(options: AnswerOptions) -> Mapping[str, Any]:
     if options.mode == "ultimate":  # its own values are upper limits
         of_mode = mode_layers("ultimate")["answer"]
         rounds, enough = min(rounds, of_mode["max_agentic_iterations"]), min(enough, of_mode["confidence_threshold"])
-    return {"rounds": rounds, "enough": enough}
+    return {"rounds": rounds, "enough": enough, "variants": options.rewrite_method == "variants"}

@@ -35,12 +35,23 @@ from ragcore.llm.usage import MeteredStream, UsageEntry, purpose_of_prompt, tota
 from ragcore.options import AnswerOptions
 from ragcore.ports import ChatModel, GenerationRequest, LLMGenerator
 from ragcore.stage_ports import StagePorts
+from ragcore.text.lexicon import TermLexicon
 from ragcore.text.normalise import normalise_query
 from ragcore.types import Passage, Source
 from ragcore.types.answering import AnswerState, Ranked, Rewrite, SearchResult, Step, WrittenText
-from ragcore.understanding.lexicon import LexiconChain
+from ragcore.understanding.lexicon import LexiconChain, lexicon_names
 
 MAX_TOP_K = 50
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StageRun:
+    """What holds for one run of stages, beside what the question says."""
+
+    options: AnswerOptions | None = None  # of an adaptive plan; None: those of the context
+    top_k: int | None = None  # of one search; None: what the request says
+    reports_first_search: bool = False  # whether the event `context` follows the first search, as for loops
+    files: AttachedSubject | None = None  # attached files that the question is about
 
 
 @dataclass(kw_only=True)
@@ -48,19 +59,16 @@ class AnswerPorts:
     """Binds the ports of stages to one answer, and keeps what its searches found and its requests used."""
 
     context: AnswerContext
-    plan_options: AnswerOptions | None = None  # of an adaptive plan; None: those of the context
-    top_k: int | None = None  # of one search; None: what the request says
     searches: list[SearchOutcome] = field(default_factory=list)  # in their order
     clients: list[LlmClient] = field(default_factory=list)
     loop_texts: list[UsageEntry] = field(default_factory=list)  # also of texts that a loop did not keep
+    thinking_seconds: float = 0.0  # of models that wrote these texts
     searched_forms: list[str] = field(default_factory=list)  # as far as they are for people to read
-    reports_first_search: bool = False  # whether the event `context` follows the first search, as for loops
     is_context_reported: bool = False
-    files: AttachedSubject | None = None  # attached files that the question is about
 
     @cached_property
     def stage_ports(self) -> StagePorts:
-        """Ports for `ragcore.answering`."""
+        """Ports for `ragcore.answering`, for a run of stages of which nothing else is said."""
         light, standard = model_registry.light_model(), model_registry.chat_model()
         llm, judge = self._client(light), self._client(model_registry.judge_model())
         return StagePorts(
@@ -74,12 +82,22 @@ class AnswerPorts:
             lexicon=LexiconChain(
                 [lexicon for lexicon in (self.context.lexicon, model_registry.lexicon()) if lexicon is not None]
             ),
+            vocabulary=self.vocabulary,
             report=self.report,
             build_context=self.build_context,
             load_sections=self.load_sections,
             cost_so_far=self.cost_so_far,
             seconds_left=self.context.deadline.remaining_before_writing,
             stop=self.context.stop,
+        )
+
+    def bound(self, run: StageRun) -> StagePorts:
+        """The same ports for a run of stages: models, limits and what was shortened before are shared."""
+        return replace(
+            self.stage_ports,
+            search=partial(self.search, run=run),
+            write=partial(self.write, run=run),
+            build_context=partial(self.build_context, run=run),
         )
 
     # ── what was used and found ─────────────────────────────────────────────────────────────────
@@ -131,14 +149,16 @@ class AnswerPorts:
 
     # ── the ports ───────────────────────────────────────────────────────────────────────────────
 
-    async def search(self, query: str, rewrites: Sequence[Rewrite] = (), *, top_k: int | None = None) -> SearchResult:
+    async def search(
+        self, query: str, rewrites: Sequence[Rewrite] = (), *, top_k: int | None = None, run: StageRun = StageRun()
+    ) -> SearchResult:
         """See ragcore.stage_ports.SearchPort; the ultimate mode takes so many passages for each form."""
-        files = self.files
+        files = run.files
         of_files = await run_cpu(files.search) if files is not None else ()
         if files is not None and files.is_alone:
             self.searches.append(files.outcome())
             return SearchResult(ranked=of_files, relevant=True)
-        top_k = top_k or self.top_k
+        top_k = top_k or run.top_k
         each = chunks_per_form(self.context.config.options)
         if top_k is None and each is not None and "top_k" not in self.context.request.given:
             top_k = min(each * (1 + len(rewrites)), MAX_TOP_K)
@@ -154,13 +174,15 @@ class AnswerPorts:
         self.searches.append(outcome)
         hidden = {_comparable(rewrite.text) for rewrite in rewrites if not rewrite.is_for_people}
         self.searched_forms += [form for form in (query, *outcome.queries) if _comparable(form) not in hidden]
-        if self.reports_first_search:
+        if run.reports_first_search:
             await self.report_context(len(outcome.hits), self.other_forms())
         ranked = tuple(Ranked(passage=passage, score=final_score(candidate)) for passage, candidate in outcome.hits)
         ranked = (*attached, *ranked)
         return SearchResult(ranked=ranked, relevant=outcome.retrieved.relevant, seconds=outcome.seconds)
 
-    async def write(self, question: str, sources: Sequence[Source], *, critique: str = "") -> WrittenText:
+    async def write(
+        self, question: str, sources: Sequence[Source], *, critique: str = "", run: StageRun = StageRun()
+    ) -> WrittenText:
         """See ragcore.stage_ports.WritePort."""
         generator, request = await route_generation(
             self.context,
@@ -169,7 +191,7 @@ class AnswerPorts:
             spent=total_known_cost(self.usage_entries),
             unavailable=self.unavailable_models,
             critique=critique,
-            files=self.files,
+            files=run.files,
         )
         try:
             with self.context.deadline.paused():
@@ -187,15 +209,15 @@ class AnswerPorts:
                 choice=choice.reasons if choice else (),
             )
 
-    async def build_context(self, state: AnswerState) -> AnswerState:
+    async def build_context(self, state: AnswerState, *, run: StageRun = StageRun()) -> AnswerState:
         """Numbered sources from the passages, as without a loop."""
-        steps = context_steps(self.plan_options or self.context.config.options)
+        steps = context_steps(run.options or self.context.config.options)
         return await run_stages(build_stages(steps), state, self.stage_ports)
 
     async def load_sections(self, chunks: Sequence[int], *, max_tokens: int) -> list[tuple[Passage, ...]]:
         """See ragcore.ports.PassageStore.siblings."""
         request = build_search_request(self.context, self.context.request.query)
-        load = partial(sections_around, scope=self.context.scope, request=request, within=self.context.within)
+        load = partial(sections_around, scope=self.context.scope, request=request)
         return await run_db(load, chunks=chunks, max_tokens=max_tokens)
 
     async def report(self, step: Step, /) -> None:
@@ -207,6 +229,11 @@ class AnswerPorts:
         if not self.is_context_reported:
             self.is_context_reported = True
             await report_context(self.context, count, rewritten)
+
+    def vocabulary(self) -> list[str]:
+        """Names of the terms that the asker may use, and of the general ones."""
+        entries = self.context.lexicon.entries if isinstance(self.context.lexicon, TermLexicon) else ()
+        return list(dict.fromkeys((*(name for entry in entries for name, _kind in entry.names()), *lexicon_names())))
 
     # ── models ──────────────────────────────────────────────────────────────────────────────────
 
@@ -261,6 +288,7 @@ class AnswerPorts:
             raise
         finally:
             self.loop_texts.append(usage_entry(generator, reading))
+            self.thinking_seconds += reading.thinking.seconds
         end, choice = reading.end, routing_decision(generator)
         if end is None or end.interrupted:
             raise ModelUnavailableError("cut")

@@ -5,8 +5,10 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
-from collections.abc import AsyncIterator
+from collections.abc import AsyncGenerator, AsyncIterator
+from contextlib import aclosing
 from dataclasses import dataclass, field, replace
+from functools import partial
 
 from django.utils.translation import gettext as _
 
@@ -18,15 +20,19 @@ from chat.answering.shortcomings import cut_message, degraded_message, incomplet
 from chat.concurrency.executors import run_cpu
 from chat.concurrency.fair_queue import fair_queue
 from chat.rendering.text_emitter import TextEmitter
+from chat.rendering.thinking import ThinkingReporter
 from chat.types import EventSink
 from knowledge import model_registry
 from ragcore.errors import ModelUnavailableError
 from ragcore.extractive.generator import ExtractiveGenerator
+from ragcore.grounding.trusted_writing import TrustedWriting
 from ragcore.llm.client import StoppedError, run_unless_stopped
 from ragcore.llm.generators import ContinuationJoiner, EndEvent, RestartedError
-from ragcore.llm.usage import MeteredStream, TooExpensiveError, UsageEntry, total_cost, total_usage
+from ragcore.llm.model_profile import profile_of
+from ragcore.llm.usage import MeteredStream, TooExpensiveError, UsageEntry, estimate_usage, total_cost, total_usage
 from ragcore.ports import ChatMessage, GenerationEvent, GenerationRequest, LLMGenerator
 from ragcore.prompts import load
+from ragcore.prompts.languages import language_name
 from ragcore.text.scripts import is_other_language
 from ragcore.types import Usage
 from ragcore.types.answering import WrittenText
@@ -34,9 +40,11 @@ from ragcore.types.answering import WrittenText
 logger = logging.getLogger(__name__)
 
 AGAIN_SECONDS = 15.0  # for the first token of a second attempt, within what the first one has left
+LONG_READING_SECONDS = 3.0  # of a prompt, from which the reader is told of it
 LEAST_SECONDS = 2.0  # below it a second attempt is not worth its tokens
 OTHER_LANGUAGE = "other_language"
-LANGUAGE_NAMES = {"zh": "Chinese", "en": "English"}
+DOUBTED = "doubted"  # code of a note: by the language model, what is quoted does not state the answer
+QUOTED_INSTEAD = "quoted_instead"  # code of a note: a model was asked, and its text was not shown
 OUT_OF_TIME = ("stalled", "late")  # causes of interruptions after which nobody waits for the rest
 
 
@@ -49,6 +57,7 @@ class Draft:
     usage: Usage = Usage()
     seconds: float = 0.0
     first_words_seconds: float | None = None
+    thinking_seconds: float | None = None  # a part of `seconds`; None: no model thought
     degraded: str | None = None  # why it is no whole answer of a model, in words for the reader
     stopped: bool = False
     is_cut: bool = False  # at its limit of tokens
@@ -85,8 +94,9 @@ class AnswerWriter:
     """Writes one answer, and recovers where the model fails.
 
     `stop`: set by the reader; `refusal`: the text where the sources do not answer; `generator`: None for the configured
-    one. `streamed`: with False the text is emitted once it is whole, so that an answer in a wrong language can be asked
-    for again. `seconds`: until the first token, those of a second attempt included. Then the model's own limits hold.
+    one; `trust`: how far its text is trusted. `streamed`: with False the text is emitted once it is whole, so that an
+    answer in a wrong language can be asked for again. `seconds`: until the first token, those of a second attempt
+    included. Then the model's own limits hold.
     """
 
     request: GenerationRequest
@@ -96,6 +106,7 @@ class AnswerWriter:
     refusal: str
     strict: bool = False
     generator: LLMGenerator | None = None
+    trust: TrustedWriting | None = None  # None: the model's text is shown as it comes
     streamed: bool = True
     seconds: float = WRITING_SECONDS
     draft: Draft = field(default_factory=Draft)
@@ -104,10 +115,14 @@ class AnswerWriter:
     _interrupted: bool = False
     _cause: str = ""  # of the interruption
     _waited: float = 0.0  # seconds for first tokens
-    _has_reasoned: bool = False
+    _is_quoted: bool = False  # the model's text was of no use, and the sources are quoted instead
     _is_cut: bool = False
     _requests: list[tuple[LLMGenerator, MeteredStream]] = field(default_factory=list)
     _start: float = field(default_factory=time.perf_counter)
+    _thinking: ThinkingReporter = field(init=False)
+
+    def __post_init__(self) -> None:
+        self._thinking = ThinkingReporter(events=self.events)
 
     async def run(self) -> Draft:
         """The draft; degraded where the model failed. Raises ModelUnavailableError if the client is strict."""
@@ -116,9 +131,11 @@ class AnswerWriter:
             await run_unless_stopped(self.stop, self._write())
         except StoppedError:
             self.draft.stopped = True
+            if self.trust is not None and (pending := self.trust.pending()):
+                self._pieces.append(pending)
         await self._show()
         self.draft.text = (await self.output.finish()).strip()
-        self.draft.seconds = time.perf_counter() - self._start
+        self.draft.seconds, self.draft.thinking_seconds = time.perf_counter() - self._start, self._thinking.seconds
         self._sum_usage()
         return self.draft
 
@@ -138,8 +155,13 @@ class AnswerWriter:
 
     async def _write_with_model(self, generator: LLMGenerator) -> None:
         with fair_queue().reading():
-            async for event in self._limit_events(self._read(generator, self.request)):
+            async for event in self._limit_events(self._trusted(generator)):
                 await self._take_event(event)
+        if self.trust is not None and self.trust.is_doubted:
+            self.draft.warnings = (*self.draft.warnings, DOUBTED)
+        if self._is_quoted:
+            await self._note_quotation()
+            return
         if self._interrupted and self._cause not in OUT_OF_TIME and self._text.strip() and not self.strict:
             await self._continue_text(generator)
         if self._interrupted:
@@ -152,6 +174,34 @@ class AnswerWriter:
             self.draft.degraded, self.draft.is_cut = cut_message(), True
             await self.events("step", name="interrupted", detail=self.draft.degraded)
 
+    def _trusted(self, generator: LLMGenerator) -> AsyncIterator[GenerationEvent]:
+        """The events of the text, as far as the model is trusted."""
+        if self.trust is None:
+            return self._read(generator, self.request)
+        return self.trust.stream(self.request, partial(self._announced, generator))
+
+    async def _announced(
+        self, generator: LLMGenerator, request: GenerationRequest
+    ) -> AsyncGenerator[GenerationEvent, None]:
+        """The events of a request; before them, for a slow reader among the models, how long it will read."""
+        tokens = estimate_usage(request.messages, "").prompt_tokens
+        seconds = profile_of(generator).reading_seconds(tokens)
+        if seconds is not None and seconds >= LONG_READING_SECONDS:
+            values = {"tokens": tokens, "seconds": round(seconds)}
+            detail = _("The language model is reading %(tokens)d tokens, about %(seconds)d s") % values
+            await self.events("step", name="read", detail=detail)
+        async with aclosing(self._read(generator, request)) as events:
+            async for event in events:
+                yield event
+
+    async def _note_quotation(self) -> None:
+        """Say that the sources are quoted where a model was asked; the refusal where nothing can be quoted."""
+        self.draft.model, self.draft.tier = ExtractiveGenerator.name, ""
+        self.draft.warnings = (*self.draft.warnings, QUOTED_INSTEAD)
+        await self.events("step", name="quote", detail=_("The documents are quoted"))
+        if not self._text.strip():
+            await self._add_text(self.refusal)
+
     # ── what comes from a model ─────────────────────────────────────────────────────────────────
 
     @property
@@ -160,9 +210,6 @@ class AnswerWriter:
         return self.output.text if self.streamed else "".join(self._pieces)
 
     async def _take_event(self, event: GenerationEvent) -> None:
-        if event.reasoning and not self._has_reasoned:
-            self._has_reasoned = True
-            await self.events("step", name="think", detail=_("The language model is thinking"))
         if event.text:
             if self.draft.first_words_seconds is None:
                 self.draft.first_words_seconds = time.perf_counter() - self._start
@@ -185,15 +232,15 @@ class AnswerWriter:
         """What became of the request that is read."""
         self._interrupted = event.interrupted
         if isinstance(event, EndEvent):
-            self._is_cut, self._cause = event.is_cut, event.cause
+            self._is_cut, self._cause, self._is_quoted = event.is_cut, event.cause, event.is_quoted
             self.draft.model = event.model or self.draft.model
             self.draft.tier = event.tier.name if event.tier is not None else self.draft.tier
 
-    def _read(self, generator: LLMGenerator, request: GenerationRequest) -> AsyncIterator[GenerationEvent]:
+    def _read(self, generator: LLMGenerator, request: GenerationRequest) -> AsyncGenerator[GenerationEvent, None]:
         """The events of a request, which is counted however it ends."""
         reading = MeteredStream(request.messages)
         self._requests.append((generator, reading))
-        return reading.of(generator.stream(request))
+        return self._thinking.of(reading.of(generator.stream(request)))
 
     async def _limit_events(self, events: AsyncIterator[GenerationEvent]) -> AsyncIterator[GenerationEvent]:
         """The events, the first of them within the time limit: a model that says nothing until then is slow."""
@@ -262,7 +309,7 @@ class AnswerWriter:
 
     async def _rewrite_in_language(self, generator: LLMGenerator, text: str) -> list[str]:
         """The pieces of the same answer in the language of the question."""
-        language = LANGUAGE_NAMES.get(self.request.language, "the language of the question")
+        language = language_name(self.request.language)
         pieces: list[str] = []
         try:
             async for event in self._ask_again(generator, text, load("answer_language").render(language=language)):

@@ -81,7 +81,7 @@ async def _widened(context: AnswerContext) -> AnswerContext:
 def _documents_inside(context: AnswerContext, documents: Sequence[int]) -> set[int]:
     """Those of the documents that the narrowed search may touch."""
     request = context.request
-    rows = documents_askable(scope=context.scope, sets=request.sets, filters=request.filters, within=context.within)
+    rows = documents_askable(scope=context.scope, sets=request.sets, filters=request.filters)
     return set(rows.filter(pk__in=documents).order_by().values_list("pk", flat=True))
 
 

@@ -24,7 +24,8 @@ from chat.concurrency.redis_client import client
 from knowledge import model_registry
 from knowledge.disk_space import worst_volume
 from knowledge.model_circuits import CallFigures
-from knowledge.model_setup import Endpoint, ModelSpec, Purpose, circuit, permitted_at, setup_now, setup_refresh
+from knowledge.model_servers import Endpoint, permitted_at
+from knowledge.model_setup import ModelSpec, Purpose, UnreadyModel, circuit, setup_now, setup_refresh
 from knowledge.models import EnvironmentModelTest
 from ragcore.checked_hosts import CheckedAsyncTransport
 from ragcore.client_registry import tls_context
@@ -88,7 +89,8 @@ def _writers() -> list[str]:
     names = {"standard": "llm", "fast": "llm_fast", "advanced": "llm_advanced"}
     stronger_first = reversed(model_registry.tiers())
     ladder = sorted(stronger_first, key=lambda tier: (tier.is_local, tier.name != "standard"))
-    return [*("llm_local" if tier.is_local else names[tier.name] for tier in ladder), "extractive"]
+    in_order = dict.fromkeys("llm_local" if tier.is_local else names[tier.name] for tier in ladder)
+    return [*in_order, "extractive"]
 
 
 async def _timed(name: str, check: Check) -> dict[str, Any]:
@@ -151,18 +153,21 @@ async def _embedder() -> Mapping[str, Any]:
 async def _tier(purpose: str) -> Mapping[str, Any]:
     """The servers of the model for a purpose; it is up where one of them is, and calls of the model do not fail.
 
-    `error` says why it is down: "untested" and "test_failed" (it is not asked), the reason of its latest failed calls,
-    or what its server said. `calls` and `failed_calls` count the latest calls of all processes.
+    `error` says why it is down: "untested" and "test_failed" (it is not asked), "loading" and "not_loaded" with a
+    `reason` (of a model file), the reason of its latest failed calls, or what its server said. `calls` and
+    `failed_calls` count the latest calls of all processes.
     """
     setup = setup_now()
     spec, unready = setup.models.get(purpose), setup.unready.get(purpose)
     if spec is None:
         if unready is None:
             return NOT_CONFIGURED
-        return {"state": "down", "model": unready.name, "error": "test_failed" if unready.test_code else "untested"}
+        return {"state": "down", "model": unready.name, **_why_unready(unready)}
     result: dict[str, Any] = {"model": spec.name, **_calls(circuit(spec).figures)}
     if result.pop("is_open"):
         return {"state": "down", **result}
+    if spec.file_state is not None:  # some of its servers answer nothing while they write
+        return result
     states = await asyncio.gather(*(_server(endpoint) for endpoint in spec.endpoints), return_exceptions=True)
     if len(states) > 1:
         result["servers"] = len(states)
@@ -183,6 +188,14 @@ async def _tier(purpose: str) -> Mapping[str, Any]:
         is_known = not spec.is_locked or await run_db(_has_passed, purpose, spec)
         best = {"state": "up"} if is_known else {"state": "down", "error": best["error"]}
     return {**result, **best}
+
+
+def _why_unready(model: UnreadyModel) -> Mapping[str, Any]:
+    if model.file_state is None:
+        return {"error": "test_failed" if model.test_code else "untested"}
+    if model.file_state.phase == "loading":
+        return {"error": "loading"}
+    return {"error": "not_loaded", "reason": model.file_state.reason}
 
 
 def _has_passed(purpose: str, spec: ModelSpec) -> bool:

@@ -84,11 +84,17 @@ async def chat_completions(request: HttpRequest, body: CompletionIn) -> Any:
         "choices": [
             {"index": 0, "message": message, "finish_reason": _finish_reason(record.metadata.is_cut), "logprobs": None}
         ],
-        "usage": record.metadata.usage,
+        "usage": _usage(record.metadata.usage),
     }
 
 
 # ── in their form ───────────────────────────────────────────────────────────────────────────────
+
+
+def _usage(usage: Mapping[str, int]) -> dict[str, Any]:
+    """Tokens in their form: those of the reasoning stand below those of the completion."""
+    counted = {name: count for name, count in usage.items() if name != "reasoning_tokens"}
+    return {**counted, "completion_tokens_details": {"reasoning_tokens": usage.get("reasoning_tokens", 0)}}
 
 
 def _model(name: str) -> dict[str, Any]:
@@ -148,7 +154,7 @@ async def _streamed(scope: Scope, message: Message, body: CompletionIn) -> Strea
             )
             yield choice({"context": context}, _finish_reason(bool(metadata.get("is_cut"))))
             if body.wants_usage:
-                yield {**head, "choices": [], "usage": data["metadata"]["usage"]}
+                yield {**head, "choices": [], "usage": _usage(data["metadata"]["usage"])}
 
     return await event_stream(message.pk, scope=scope, vocabulary=translate)
 

@@ -25,7 +25,7 @@ from chat.api.responses import (
     event_stream_schema,
     response_schema,
 )
-from chat.api.schemas import BatchIn, FilterCountIn, FilterQuery, GenerateIn, QueryIn, RetrieveIn
+from chat.api.schemas import BatchIn, FilterCountIn, FilterQuery, GenerateIn, QueryIn, RetrieveIn, batch_query
 from chat.api.sse import event_stream, generate_vocabulary, query_vocabulary
 from chat.concurrency.admission import take_place
 from chat.concurrency.executors import run_db
@@ -44,6 +44,7 @@ from chat.serializers import (
 )
 from chat.turns.lifecycle import BatchItem, answer_batch
 from knowledge.services.filters import filters_count, filters_offered
+from ragcore.errors import RagError
 
 EVENTS = "context, step, chunk, citations, done or error, each with its id; then data: [DONE]"
 QUERY_EVENTS = (
@@ -118,11 +119,18 @@ async def batch(request: HttpRequest, body: BatchIn) -> dict[str, Any]:
     caller = caller_of(request)
     value = body.values("")
     await check_answer_options(scope=caller.scope, request=value)
-    await count_questions_or_raise(caller.user, key=caller.key_tag, questions=len(body.queries))
-    items = await answer_batch(
-        scope=caller.scope, user=caller.user, queries=body.queries, request=value, key=caller.key_tag
-    )
+    queries = [_query_or_error(query) for query in body.queries]
+    if number := sum(isinstance(query, str) for query in queries):
+        await count_questions_or_raise(caller.user, key=caller.key_tag, questions=number)
+    items = await answer_batch(scope=caller.scope, user=caller.user, queries=queries, request=value, key=caller.key_tag)
     return {"results": [serialize_batch_item(item) for item in items]}
+
+
+def _query_or_error(value: Any) -> str | RagError:
+    try:
+        return batch_query(value)
+    except RagError as error:
+        return error
 
 
 @rag_router.get("/health", auth=READING, summary="State of every dependency", openapi_extra=response_schema(HealthOut))

@@ -37,7 +37,9 @@ class WarningOut(Out):
 class SearchedWithOut(Out):
     understood: str | None = Field(description="The question without its conversation; null: as it was asked.")
     rewritten_queries: list[str] = Field(description="Other forms that were searched with, that one first.")
-    rewrite_method: str = Field(description="That made them; `auto` is decided, `history`: the conversation's words.")
+    rewrite_method: str = Field(
+        description="That made them; `auto` is decided: `related`, `hyde`, or `history`, the conversation's words."
+    )
     history_turns: int = Field(description="Earlier turns that the question was understood with.")
 
 
@@ -87,6 +89,7 @@ class UsageOut(Out):
     prompt_tokens: int
     completion_tokens: int
     total_tokens: int
+    reasoning_tokens: int = Field(0, description="Those of the completion that a model thought before it wrote.")
 
 
 class ApprovedOut(Out):
@@ -104,6 +107,7 @@ class MetadataOut(Out):
     rerank_time: float | None
     generate_time: float | None
     first_token_time: float | None
+    thinking_time: float | None = Field(None, description="In which a model thought before it wrote.")
     stage_times: dict[str, float] | None
     chunks_found: int
     model: str
@@ -131,6 +135,10 @@ class MetadataOut(Out):
 class EvidenceOut(Out):
     confidence: float
     status: str = Field(description="excellent, good, adequate or insufficient.")
+    relevant: float = Field(description="The same confidence of the passages with words of the question alone.")
+    covered: list[str] = Field(description="Categories that some passage covers: of its document, or by its words.")
+    missing: list[str] = Field(description="Those of the five categories that none covers.")
+    missing_words: list[str] = Field(description="Words of the question that no passage has.")
 
 
 class GenerateOut(Out):
@@ -152,7 +160,7 @@ class GenerateOut(Out):
     iterations: int
     quality_score: float | None
     evidence: EvidenceOut | None
-    retrieval_history: list[Any]
+    retrieval_history: list[Any] = Field(description="`round`, `query`, `chunks` and `relevant` of each search.")
     kg_context: Any
     retrieval_stats: dict[str, int]
     compression_stats: dict[str, Any]
@@ -291,13 +299,24 @@ class ChoiceOut(Out):
     finish_reason: str
 
 
+class CompletionDetailsOut(Out):
+    reasoning_tokens: int
+
+
+class CompletionUsageOut(Out):
+    prompt_tokens: int
+    completion_tokens: int
+    total_tokens: int
+    completion_tokens_details: CompletionDetailsOut
+
+
 class CompletionOut(Out):
     id: str
     object: str
     created: int
     model: str
     choices: list[ChoiceOut]
-    usage: UsageOut
+    usage: CompletionUsageOut
 
 
 class ModelOut(Out):

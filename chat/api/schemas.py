@@ -7,9 +7,10 @@ from dataclasses import replace
 from typing import Annotated, Any, Literal, get_args
 
 from ninja import Schema
-from pydantic import AfterValidator, BeforeValidator, ConfigDict, Field
+from pydantic import AfterValidator, BeforeValidator, ConfigDict, Field, TypeAdapter, ValidationError
 
 from accounts.storable import storable_bytes
+from chat.errors import InvalidAnswerRequestError
 from chat.types import (
     MAX_BATCH,
     MAX_QUERY_CHARACTERS,
@@ -179,7 +180,9 @@ class RetrieveIn(Strict):
     filters: FiltersIn = FiltersIn()
     top_k: int = Field(default=10, ge=1, le=50)
     mode: RetrievalMode = "hybrid"
-    rewrite_method: Rewrite = "none"
+    rewrite_method: Rewrite = Field(
+        default="none", description="Other forms to search with; `auto` and the others as for `generate`."
+    )
     rerank: bool = True
     cliff: bool = False
     tenant_id: Identifier | None = None
@@ -219,7 +222,12 @@ class AnswerOptionsIn(Strict):
     strategy: Strategy | None = None
     preset: Preset | None = None
     style: Style = "report"
-    rewrite_method: Rewrite = "auto"
+    rewrite_method: Rewrite = Field(
+        default="auto",
+        description="Other forms to search with. `auto`, also where it is left out: abbreviations written out, and "
+        "up to three forms of a model that writes them within a second; late ones are dropped. Where `auto` is named, "
+        "a long question without a stream also gets a possible answer. `none`: as it was asked.",
+    )
     retrieval_mode: RetrievalMode = "hybrid"
     rerank: bool = True
     top_k: int = option_field(RetrievalOptions, "top_k")
@@ -285,7 +293,20 @@ class GenerateIn(AnswerOptionsIn):
 class BatchIn(AnswerOptionsIn):
     """`POST /api/v1/rag/batch`."""
 
-    queries: list[QueryText] = Field(min_length=1, max_length=MAX_BATCH)
+    queries: list[Any] = Field(
+        min_length=1,
+        max_length=MAX_BATCH,
+        description="Questions, each with the limits of `query` of `generate`; one beyond them has its own error.",
+    )
+
+
+def batch_query(value: Any) -> str:
+    """One question of a batch. Raises InvalidAnswerRequestError, which is its result alone."""
+    try:
+        return TypeAdapter(QueryText).validate_python(value, strict=True)
+    except ValidationError as error:
+        problem = error.errors(include_url=False)[0]["msg"].removeprefix("Value error, ")
+        raise InvalidAnswerRequestError("field", field="query", problem=problem) from None
 
 
 class QueryIn(Strict):

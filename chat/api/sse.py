@@ -71,7 +71,7 @@ async def _opening(events: AsyncIterator[Event]) -> list[Event]:
     """The events up to the first one that says how the turn goes; `context` comes before the steps that led to it."""
     delayed: list[Event] = []
     async for event in events:
-        if event.type == "step":
+        if event.type in ("step", "thought"):
             delayed.append(event)
         elif event.type == "context":
             return list(_numbered([event, *delayed]))

@@ -16,12 +16,12 @@ from accounts.models import User
 from accounts.scope import Scope
 from chat.errors import AttachmentNotReadyError, AttachmentTooLargeError, TooManyAttachmentsError
 from chat.models import Attachment, Conversation
-from chat.queue import QUEUES, READ_ATTACHMENT
+from chat.queue import READ_ATTACHMENT
 from chat.selectors import conversation_get
 from knowledge.disk_space import space_require
-from knowledge.queue import enqueue_on_commit
 from ragcore.errors import EmptyDocumentError
 from ragcore.parsing import format_of
+from work.services import work_start
 
 MEBIBYTE = 1024 * 1024
 MOST_FILES = 10  # of a conversation
@@ -86,17 +86,18 @@ def attachment_add(*, scope: Scope, name: str, content: File[bytes], conversatio
     except BaseException:
         row.file.storage.delete(row.file.name or "")
         raise
-    reading_enqueue(row)
+    reading_start(row)
     return row
 
 
-def reading_enqueue(attachment: Attachment, *, queue: str = "", countdown_seconds: float = 0) -> None:
-    """Call a worker that reads the file; one that finds nothing to do goes at once."""
-    enqueue_on_commit(
-        READ_ATTACHMENT,
-        queue=queue or QUEUES[READ_ATTACHMENT],
-        countdown_seconds=countdown_seconds,
-        attachment_id=attachment.pk,
+def reading_start(attachment: Attachment) -> None:
+    """Have the file read in the background."""
+    work_start(
+        kind=READ_ATTACHMENT,
+        tenant_id=attachment.tenant_id,
+        author=attachment.user,
+        subject=f"file:{attachment.pk}",
+        arguments={"attachment_id": attachment.pk},
     )
 
 

@@ -48,7 +48,7 @@ def serialize_attachment(row: Attachment) -> dict[str, Any]:
         "progress": {"done": row.progress_done, "total": row.progress_total},
         "pages": row.pages,
         "conversation_id": str(row.conversation_id) if row.conversation_id else None,
-        "can_retry": row.state == Attachment.State.FAILED and row.faults > 0,
+        "can_retry": row.state == Attachment.State.FAILED and row.can_retry,
         "error": {
             "code": row.error_code,
             "message": stored_message(row.error_code, row.error_message, row.error_data),

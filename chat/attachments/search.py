@@ -13,7 +13,6 @@ from django.db.models import Q
 from accounts.scope import Scope
 from chat.models import Attachment, AttachmentPassage, Message
 from knowledge import model_registry
-from ragcore.embedding.vectors import plain
 from ragcore.ports import FloatArray, RerankInput
 from ragcore.reranking.linear import FEATURES, rerank_features
 from ragcore.types import Passage, Query
@@ -110,7 +109,7 @@ def attached_rank(attached: Attached, query: Query, *, above: float) -> tuple[tu
 def attached_scores(attached: Attached, query: Query) -> FloatArray:
     """0 to 1 for each passage: which of the question's words it has and how close together, and its meaning."""
     vector = query.vector if query.vector is not None else model_registry.embedder().embed_queries([query.text])[0]
-    dense = np.clip(attached.vectors @ np.asarray(plain(vector), dtype=np.float32), 0.0, 1.0)
+    dense = np.clip(attached.vectors @ np.asarray(vector, dtype=np.float32), 0.0, 1.0)
     pairs = zip(attached.passages, dense, strict=True)
     inputs = [RerankInput(passage=passage, arms={"dense": float(similarity)}) for passage, similarity in pairs]
     matrix = rerank_features(query, inputs)

@@ -26,7 +26,7 @@ from chat import metrics
 from chat.concurrency.fair_queue import Question, current
 from chat.concurrency.loop_local import LoopLocal
 from chat.concurrency.redis_client import client
-from chat.concurrency.task_end import task_end
+from chat.concurrency.task_end import is_cancelled, task_end
 from chat.errors import BusyError
 
 logger = logging.getLogger(__name__)
@@ -204,7 +204,7 @@ class Places:
 
     async def _renew(self) -> None:
         """While any place is held. Also brings places back that a restarted Redis does not know."""
-        while self._held:
+        while self._held and not is_cancelled():
             await asyncio.sleep(RENEW_SECONDS)
             members = list(self._held)
             if not members:

@@ -20,7 +20,7 @@ from redis.exceptions import RedisError
 from chat import metrics
 from chat.concurrency.loop_local import LoopLocal
 from chat.concurrency.redis_client import client
-from chat.concurrency.task_end import task_end
+from chat.concurrency.task_end import is_cancelled, task_end
 from ragcore.errors import TransientError
 
 logger = logging.getLogger(__name__)
@@ -102,7 +102,7 @@ class OpenSockets:
 
     async def _renew(self) -> None:
         """While any is open. Brings those back, too, that a restarted Redis does not know."""
-        while self._held:
+        while self._held and not is_cancelled():
             await asyncio.sleep(RENEW_SECONDS)
             for person in list(self._held):
                 try:

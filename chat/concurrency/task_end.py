@@ -1,4 +1,4 @@
-"""Cancels asyncio tasks and waits until they have ended."""
+"""Cancels asyncio tasks and waits until they have ended; tells a task that it was cancelled."""
 
 from __future__ import annotations
 
@@ -17,3 +17,12 @@ async def task_end(task: asyncio.Task[Any]) -> None:
     while not task.done():
         task.cancel()
         await asyncio.wait({task}, timeout=AGAIN_SECONDS)
+
+
+def is_cancelled() -> bool:
+    """Whether the running task was cancelled, also where what it waited for swallowed that.
+
+    A task that works in turns asks before each of them: the end of an event loop cancels it only once.
+    """
+    task = asyncio.current_task()
+    return task is not None and task.cancelling() > 0

@@ -145,8 +145,6 @@ def attachment_path(attachment: Attachment, name: str) -> str:
 class Attachment(models.Model):
     """A file that one person has attached to one conversation. Nobody else reads it, whatever their role."""
 
-    FENCE: ClassVar = "claim"
-
     class State(models.TextChoices):
         READING = "reading", _("Being read")
         READY = "ready", _("Ready")
@@ -162,9 +160,7 @@ class Attachment(models.Model):
     file = models.FileField(upload_to=attachment_path, max_length=256)
     size_bytes = models.PositiveBigIntegerField(_("size"))
     state = models.CharField(_("state"), max_length=8, choices=State.choices, default=State.READING)
-    claim = models.UUIDField(null=True, editable=False)  # of the worker that reads it
-    attempts = models.PositiveSmallIntegerField(default=0)  # of workers that began to read it
-    faults = models.PositiveSmallIntegerField(default=0, db_default=0)  # passing ones that have kept it from being read
+    can_retry = models.BooleanField(default=False, db_default=False)  # a passing fault has kept it from being read
     progress_done = models.PositiveIntegerField(default=0)  # pages and pictures that OCR has read
     progress_total = models.PositiveIntegerField(default=0)
     pages = models.PositiveIntegerField(null=True, blank=True)
@@ -172,15 +168,11 @@ class Attachment(models.Model):
     error_message = models.CharField(max_length=512, blank=True)
     error_data = models.JSONField(default=dict, blank=True)  # see RagError.message_data
     created = models.DateTimeField(_("created"), auto_now_add=True)
-    alive = models.DateTimeField(auto_now_add=True)  # last sign of life of the worker that reads it
 
     class Meta:
         verbose_name = _("attached file")
         verbose_name_plural = _("attached files")
         ordering: ClassVar = ["created", "pk"]
-        indexes: ClassVar = [
-            models.Index(fields=["alive"], condition=models.Q(state="reading"), name="chat_attachment_reading")
-        ]
 
     def __str__(self) -> str:
         return self.name

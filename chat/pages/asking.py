@@ -59,16 +59,37 @@ STYLES = (
     AskingChoice(value="", name=_("Automatic"), note=_("As the knowledge set is configured")),
     AskingChoice(value="simple", name=_named("style", "simple"), note=_("A few plain sentences")),
     AskingChoice(value="report", name=_named("style", "report"), note=_("Conclusion first, then the details")),
+    AskingChoice(
+        value="advanced",
+        name=_named("style", "advanced"),
+        note=_("Combines several sources, tells what they lack"),
+    ),
     AskingChoice(value="precise", name=_named("style", "precise"), note=_("Every sentence cited, close to the source")),
 )
 DEPTHS = (
     AskingChoice(value="", name=_("Automatic"), note=_("As the knowledge set is configured")),
     AskingChoice(value="fast", name=_named("preset", "fast"), note=_("One search, answers soonest")),
+    AskingChoice(value="cheap", name=_named("preset", "cheap"), note=_("One search by meaning, a short answer")),
     AskingChoice(value="thorough", name=_named("mode", "enhanced"), note=_("Also searches with other words")),
+    AskingChoice(
+        value="parts", name=_named("rewrite_method", "decompose"), note=_("Searches for each part of the question")
+    ),
+    AskingChoice(
+        value="adaptive",
+        name=_named("strategy", "adaptive"),
+        note=_("Simple questions fast, difficult ones in steps"),
+    ),
+    AskingChoice(
+        value="accurate", name=_named("preset", "accurate"), note=_("Checks passages and answer, and tries again")
+    ),
     AskingChoice(
         value="research", name=_named("mode", "ultimate"), note=_("Searches again until enough is found; slowest")
     ),
 )
+
+
+_STYLE = {choice.value: choice for choice in STYLES}
+_DEPTH = {choice.value: choice for choice in DEPTHS}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -84,10 +105,10 @@ class AgainChoice:
 
 AGAIN = (
     AgainChoice(icon="retry", name=_("Answer again"), note=_("A fresh answer to the same question")),
-    AgainChoice(icon="shorter", name=_("Shorter"), note=STYLES[1].note, style="simple"),
-    AgainChoice(icon="longer", name=_("More detailed"), note=STYLES[2].note, style="report", depth="thorough"),
-    AgainChoice(icon="check", name=_("Closer to the sources"), note=STYLES[3].note, style="precise"),
-    AgainChoice(icon="search", name=_("Deep search"), note=DEPTHS[3].note, depth="research"),
+    AgainChoice(icon="shorter", name=_("Shorter"), note=_STYLE["simple"].note, style="simple"),
+    AgainChoice(icon="longer", name=_("More detailed"), note=_STYLE["report"].note, style="report", depth="thorough"),
+    AgainChoice(icon="check", name=_("Closer to the sources"), note=_STYLE["precise"].note, style="precise"),
+    AgainChoice(icon="search", name=_("Deep search"), note=_DEPTH["research"].note, depth="research"),
 )
 
 

@@ -16,6 +16,8 @@ def _turn() -> dict[str, str]:
         "searched_n": _("{n} passages searched…"),
         "reranked_n": _("{n} ranked…"),
         "writing": _("writing…"),
+        "thinking_time": _("Thinking, {time}"),
+        "thought_time": _("Thought for {time}"),
         "answer_complete": _("The answer is complete. Sources: {n}"),
         "answer_stopped": _("Stopped."),
         "answer_refused": _("The documents that you may read do not answer this."),

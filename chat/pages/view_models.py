@@ -363,11 +363,15 @@ def _steps(message: Message) -> list[StepLine]:
         "rerank": _("Rank passages"),
         "write": _("Write answer"),
     }
+    thinking = float(message.metadata.get("thinking_time") or 0)  # a part of the time of writing, or of the rounds
     times = [(names[name], float(message.metadata.get(field) or 0)) for field, name in STEPS]
+    writing = times[-1][1]
+    times[-1:] = [(_("Think"), thinking), (names["write"], max(0.0, writing - thinking))]
     rounds = message.metadata.get("stage_times") or {}
     looped = sum(float(seconds) for stage, seconds in rounds.items() if stage.startswith("loop."))
     if looped:  # searching is a part of them that has a line of its own
         searched = float(message.metadata.get("retrieve_time") or 0)
-        times.append((_("Iterate: grade and rewrite"), max(0.0, looped - searched)))
+        in_rounds = max(0.0, thinking - writing)
+        times.append((_("Iterate: grade and rewrite"), max(0.0, looped - searched - in_rounds)))
     whole = max(sum(seconds for _name, seconds in times), 1e-9)
     return [StepLine(name=name, seconds=seconds, share=seconds / whole) for name, seconds in times if seconds > 0]

@@ -42,6 +42,7 @@ class TextEmitter:
         self._blocks = BlockStream() if blocks else None
         self._count = 0
         self._parts: list[str] = []
+        self._has_begun = False  # text came that is not blank; it may be held back yet
         self._turn_start = time.perf_counter()  # when other tasks last had their turn, at the latest
 
     @property
@@ -51,7 +52,8 @@ class TextEmitter:
 
     async def write(self, text: str) -> None:
         """A piece as the model sent it."""
-        text = without_pictures(text if self._parts else text.lstrip())
+        text = without_pictures(text if self._has_begun else text.lstrip())
+        self._has_begun = self._has_begun or bool(text)
         for start in range(0, len(text), PIECE_CHARACTERS):
             if time.perf_counter() - self._turn_start > TURN_SECONDS:  # many pieces may have come at once
                 await asyncio.sleep(0)

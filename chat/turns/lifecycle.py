@@ -18,6 +18,7 @@ from accounts.errors import RateLimitedError
 from accounts.models import User
 from accounts.scope import Scope
 from chat import metrics
+from chat.answering.answer_config import HISTORY_TOKENS
 from chat.answering.context import Deadline, build_context
 from chat.answering.pipeline import answer
 from chat.concurrency.admission import Place, take_place
@@ -36,7 +37,6 @@ from chat.turns.stream_log import TurnLog
 from chat.turns.stream_reader import interrupted_message
 from chat.types import AnswerRecord, AnswerRequest, EventSink, ignore_event
 from ragcore.errors import PermanentError, RagError
-from ragcore.options import AnswerOptions
 from ragcore.text.request_cache import request_cache
 from ragcore.types.answering import Turn
 
@@ -200,7 +200,7 @@ async def _answer_and_store(
 ) -> AnswerRecord:
     """Answer, store the answer, remember the turn; serially within a conversation that the client continues."""
 
-    budget_tokens = AnswerOptions().history_tokens
+    budget_tokens = HISTORY_TOKENS
 
     async def compute(history: tuple[Turn, ...]) -> AnswerRecord:
         nonlocal budget_tokens
@@ -216,7 +216,7 @@ async def _answer_and_store(
                 deadline=deadline,
                 is_streaming=is_streaming,
             )
-            budget_tokens = context.config.options.history_tokens
+            budget_tokens = context.config.history_tokens
             return await answer(context)
 
     if request.conversation_id is None:
@@ -313,12 +313,17 @@ class BatchItem:
 
 
 async def answer_batch(
-    *, scope: Scope, user: User, queries: Sequence[str], request: AnswerRequest, key: str = ""
+    *, scope: Scope, user: User, queries: Sequence[str | RagError], request: AnswerRequest, key: str = ""
 ) -> list[BatchItem]:
-    """Answer each question on its own, a few at a time, in the order given. One that fails does not hurt the others."""
+    """Answer each question on its own, a few at a time, in the order given. One that fails does not hurt the others.
+
+    `queries`: an error in the place of a question that was refused before is its result.
+    """
     places = asyncio.Semaphore(CONCURRENT)
 
-    async def one(index: int, query: str) -> BatchItem:
+    async def one(index: int, query: str | RagError) -> BatchItem:
+        if isinstance(query, RagError):
+            return BatchItem(index=index, error=query)
         async with places:
             try:
                 one_request = replace(request, query=query)

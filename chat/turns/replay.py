@@ -57,8 +57,8 @@ async def answer_again(
         request = _changed(request, intervention)
     with request_cache():
         context = await build_context(scope=scope, user=asker, request=request, message=message, events=ignore_event)
-        within = viewer if viewer.user_id != scope.user_id else None
-        context = replace(context, within=within, attached=None, summary="", message_id=None, renders_blocks=False)
+        shared = scope.limited_to(viewer)
+        context = replace(context, scope=shared, attached=None, summary="", message_id=None, renders_blocks=False)
         if intervention is not None:
             attached = await run_cpu(_attached, intervention.passage) if intervention.passage is not None else None
             return await compute_answer(replace(context, attached=attached))

@@ -18,7 +18,7 @@ from redis.exceptions import RedisError
 
 from chat.concurrency.loop_local import LoopLocal
 from chat.concurrency.redis_client import client, socket_seconds
-from chat.concurrency.task_end import task_end
+from chat.concurrency.task_end import is_cancelled, task_end
 from chat.types import Event
 
 logger = logging.getLogger(__name__)
@@ -133,7 +133,7 @@ class Hub:
 
     async def _run(self) -> None:
         """Read while anyone follows anything."""
-        while self._streams:
+        while self._streams and not is_cancelled():
             try:
                 await self._read()
             except RedisError:

@@ -73,8 +73,8 @@ class TurnLog:
         earlier = self._mergeable(kind)
         if earlier is None:
             self._pending.append((kind, data))
-        elif kind == "chunk":
-            earlier["content"] += data["content"]
+        elif kind in ("chunk", "thought"):
+            earlier.update(data | {"content": earlier["content"] + data["content"]})
         else:
             earlier.update(data)
         if kind in FIRST_WORDS and not self._has_words:
@@ -85,6 +85,8 @@ class TurnLog:
         self._wake.set()
 
     def _mergeable(self, kind: EventType) -> dict[str, Any] | None:
+        if kind == "thought" and self._pending and self._pending[-1][0] == kind:
+            return self._pending[-1][1]
         if kind not in ("chunk", "tail"):
             return None
         for other, data in reversed(self._pending):

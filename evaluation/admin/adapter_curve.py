@@ -10,11 +10,18 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from evaluation.admin.charts import HEIGHT, WIDTH, Chart, Line, Series
+from knowledge.models.trainings import Training
+from work.models import Job
 
 LABELS = 6  # rounds that are named below the plane
 TICKS = 4
 LEAST_SPAN = 0.02  # of the axis, so that noise does not look like a change
 METRIC_WORDS = {"recall@10": gettext_lazy("Recall@10"), "ndcg@10": gettext_lazy("nDCG@10")}
+
+
+def state_words(row: Training, job: Job | None) -> str:
+    """Where a training stands: as its job does, while it has one."""
+    return str(job.get_state_display()) if row.is_open and job is not None else row.state_words
 
 
 def figures_shown(figures: Mapping[str, Any]) -> list[tuple[Any, dict[str, float]]]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -16,23 +16,26 @@ from django.views.decorators.http import require_POST
 
 from accounts.admin.base import admin_scope, admin_user
 from accounts.admin.pages import admin_page, page_response
-from accounts.error_messages import stored_message
 from accounts.errors import NotFoundError
 from accounts.scope import Scope
-from evaluation.admin.adapter_curve import figures_shown, training_charts
+from evaluation.admin.adapter_curve import figures_shown, state_words, training_charts
 from evaluation.admin.base import requested_set, submitted_form
 from evaluation.admin.charts import Chart
 from evaluation.models import GoldenCase
+from evaluation.queue import TRAIN_ADAPTER
 from evaluation.services.adapter_pairs import ORIGINS
 from evaluation.services.adapter_training import training_cancel, training_start
-from evaluation.services.training_publishing import adapter_publish
+from evaluation.services.trainings import training_jobs
 from knowledge.admin.curation import keeps_sets, run_action
 from knowledge.model_setup import setup_refresh
 from knowledge.models import QueryAdapter
 from knowledge.selectors import sets_managed
 from knowledge.selectors.query_adapters import adapter_get, adapters_of_set
 from knowledge.selectors.training_vectors import space_name
-from knowledge.services.query_adapters import adapter_switch_off
+from knowledge.versions.query_adapters import QueryAdapters
+from work.models import Job
+from work.versions import version_activate, version_roll_back
+from work.words import error_words
 
 PAGE, SET_PAGE = "admin:evaluation_adapters", "admin:evaluation_adapters_set"
 SHOWN = 20
@@ -82,8 +85,14 @@ class Shown:
     dropped: list[tuple[Any, int]]
     overall: list[tuple[Any, dict[str, float]]]
     dimensions: list[tuple[str, dict[str, float]]]
+    job: Job | None  # that trains it, or has
     error: str
     fits: bool  # the embedding model in use is the one that it was fitted for
+
+    @property
+    def state(self) -> str:
+        """Where it stands."""
+        return state_words(self.row, self.job)
 
     @property
     def forgets(self) -> bool:
@@ -103,7 +112,9 @@ class Shown:
 def list_view(request: HttpRequest) -> HttpResponseBase:
     """The sets that the person keeps, with what each has in use."""
     sets = list(sets_managed(scope=admin_scope(request)).order_by("code")[:500])
-    rows = QueryAdapter.objects.filter(knowledge_set__in=sets).exclude(state__in=(State.CANCELLED, State.FAILED))
+    rows = QueryAdapter.objects.filter(knowledge_set__in=sets).exclude(
+        reason__in=(QueryAdapter.Reason.CANCELLED, QueryAdapter.Reason.FAILED)
+    )
     latest: dict[int, QueryAdapter] = {}
     for row in rows.defer("pairs", "checkpoint", "weights", "curve", "figures").order_by("pk"):
         known = latest.get(row.knowledge_set_id)
@@ -123,10 +134,11 @@ def set_view(request: HttpRequest) -> HttpResponseBase:
     home = requested_set(request, request.GET.get("set", ""))
     every = adapters_of_set(scope=admin_scope(request), set_id=home.pk)
     rows = list(every[:SHOWN])
+    jobs = training_jobs(rows, kind=TRAIN_ADAPTER)
     page = {
         "title": _("Fitted query vectors of “%(name)s”") % {"name": home.shown_name},
         "set": home,
-        "versions": [_shown(row, admin_scope(request)) for row in rows],
+        "versions": [_shown(row, jobs.get(row.pk), admin_scope(request)) for row in rows],
         "live": every.filter(state=State.LIVE).first(),  # it may be an old one
         "is_open": any(row.is_open for row in rows),
         "origins": [(name, ORIGIN_WORDS[name], name in CHECKED) for name in ORIGINS],
@@ -162,26 +174,27 @@ def act_view(request: HttpRequest) -> HttpResponseBase:
     scope, actor, pk = admin_scope(request), admin_user(request), form.cleaned_data["id"]
     if form.cleaned_data["act"] == "off":
         home = requested_set(request, str(pk))
-        off = lambda: adapter_switch_off(scope=scope, actor=actor, set_id=home.pk)  # noqa: E731
+        kind, subject = QueryAdapters.name, {"knowledge_set_id": home.pk}
+        off = lambda: version_roll_back(kind=kind, scope=scope, actor=actor, subject=subject)  # noqa: E731
         return run_action(request, off, done=_("Questions use the original vectors again."), back=_address(home.pk))
     try:
         row = adapter_get(scope=scope, adapter_id=pk)
     except NotFoundError as error:
         raise Http404 from error
-    acts: dict[str, tuple[Callable[..., Any], str]] = {
-        "publish": (adapter_publish, _("This version is in use now.")),
-        "cancel": (training_cancel, _("The training is cancelled; nothing has changed.")),
-    }
-    act, done = acts[form.cleaned_data["act"]]
     back = _address(row.knowledge_set_id)
-    return run_action(request, lambda: act(scope=scope, actor=actor, adapter_id=row.pk), done=done, back=back)
+    who: dict[str, Any] = {"scope": scope, "actor": actor}
+    if form.cleaned_data["act"] == "publish":
+        on = lambda: version_activate(**who, kind=QueryAdapters.name, version_id=row.pk)  # noqa: E731
+        return run_action(request, on, done=_("This version is in use now."), back=back)
+    end = lambda: training_cancel(**who, adapter_id=row.pk)  # noqa: E731
+    return run_action(request, end, done=_("The training is cancelled; nothing has changed."), back=back)
 
 
 def _address(set_id: int) -> str:
     return f"{reverse(SET_PAGE)}?set={set_id}"
 
 
-def _shown(row: QueryAdapter, scope: Scope) -> Shown:
+def _shown(row: QueryAdapter, job: Job | None, scope: Scope) -> Shown:
     figures = row.figures
     words = lambda named, kinds: [(kinds.get(name, name), count) for name, count in named.items()]  # noqa: E731
     return Shown(
@@ -191,7 +204,8 @@ def _shown(row: QueryAdapter, scope: Scope) -> Shown:
         dropped=words(figures.get("dropped", {}), DROPPED_WORDS),
         overall=figures_shown(figures),
         dimensions=[(_dimension_words(name), one) for name, one in _dimensions(figures)],
-        error=stored_message(row.error_code, row.error_message, row.error_data),
+        job=job,
+        error=error_words(job) if job is not None else "",
         fits=row.model == space_name(scope=scope),
     )
 

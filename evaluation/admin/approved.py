@@ -88,8 +88,8 @@ class ApprovedAnswerAdmin(ReviewerAdmin):
     def withdraw(self, request: HttpRequest, queryset: QuerySet[ApprovedAnswer]) -> None:
         who: dict[str, Any] = {"scope": admin_scope(request), "actor": admin_user(request)}
         who["is_reviewer"] = is_reviewer(request)
-        done = len(each_row(request, queryset, lambda row: approved_withdraw(answer_id=row.pk, **who)))
-        messages.info(request, ngettext("%(n)d answer withdrawn.", "%(n)d answers withdrawn.", done) % {"n": done})
+        count = len(each_row(request, queryset, lambda row: approved_withdraw(answer_id=row.pk, **who)))
+        messages.info(request, ngettext("%(n)d answer withdrawn.", "%(n)d answers withdrawn.", count) % {"n": count})
 
 
 def _is_shown(row: ApprovedAnswer) -> bool:

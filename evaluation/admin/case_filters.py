@@ -29,8 +29,8 @@ CLOSED_LAST = F("closed").desc(nulls_first=True)
 
 def with_cause(rows: QuerySet[BadCase], *, scope: Scope) -> QuerySet[BadCase]:
     """Cases with `cause`, `subcause`, `cause_detail` and `sureness` of the latest diagnosis that the viewer may see."""
-    mine = Diagnosis.objects.filter(diagnosis_shown(scope=scope), message=OuterRef("message_id"))
-    latest = mine.order_by("-created", "-pk")
+    diagnoses = Diagnosis.objects.filter(diagnosis_shown(scope=scope), message=OuterRef("message_id"))
+    latest = diagnoses.order_by("-created", "-pk")
     names = {"cause": "cause", "subcause": "subcause", "cause_detail": "detail", "sureness": "confidence"}
     return rows.annotate(**{name: Subquery(latest.values(column)[:1]) for name, column in names.items()})
 
@@ -151,7 +151,7 @@ CASE_FILTERS: tuple[type[admin.SimpleListFilter], ...] = (
 
 def _about(sets: Q) -> Q:
     """Condition on cases: asked in, or citing from, one of these sets."""
-    found = KnowledgeSet.objects.filter(sets).values("pk")
-    asked = Q(message__conversation__sets__in=found)
-    cited = Q(message__citations__document__sets__in=found)
-    return Q(pk__in=BadCase.objects.filter(asked | cited).order_by().values("pk"))
+    set_ids = KnowledgeSet.objects.filter(sets).values("pk")
+    about = Q(message__conversation__sets__in=set_ids)
+    cited = Q(message__citations__document__sets__in=set_ids)
+    return Q(pk__in=BadCase.objects.filter(about | cited).order_by().values("pk"))

@@ -117,7 +117,9 @@ def replay_context(replay: CaseReplay) -> dict[str, Any]:
     """Template variables of a replay."""
     return {
         "replay": replay,
-        "stages": [{"label": stage_label(one.stage), "change": one} for one in replay.stages],
+        "stages": [
+            {"label": stage_label(stage_change.stage), "change": stage_change} for stage_change in replay.stages
+        ],
     }
 
 

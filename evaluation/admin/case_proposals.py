@@ -30,6 +30,7 @@ from evaluation.services.case_proposals import (
 from knowledge import model_registry
 from knowledge.admin.curation import ids_of
 from ragcore.errors import RagError
+from ragcore.llm.model_profile import profile_of
 
 SHOWN = 25
 WANTED = 30  # to begin with
@@ -56,7 +57,7 @@ def proposals_view(request: HttpRequest, pk: int) -> HttpResponseBase:
 
 def _content(request: HttpRequest, golden_set: GoldenSet) -> dict[str, Any]:
     shown = proposals_shown(scope=admin_scope(request), golden_set=golden_set)
-    run = proposals_latest(golden_set=golden_set)
+    run, model = proposals_latest(golden_set=golden_set), model_registry.light_model()
     return {
         "title": _("Propose cases for “%(name)s”") % {"name": golden_set.name},
         "golden_set": golden_set,
@@ -64,7 +65,8 @@ def _content(request: HttpRequest, golden_set: GoldenSet) -> dict[str, Any]:
         "is_open": run is not None and run.is_open,
         "proposals": list(shown[:SHOWN]),
         "total": shown.count(),
-        "has_model": model_registry.light_model() is not None,
+        "has_model": model is not None,
+        "writes_json": profile_of(model).json != "none",
         "phrasings": [(str(style), style.label) for style in STYLES],  # `styles` are those of the administration
         "wanted": WANTED,
         "most": MOST_WANTED,
@@ -98,7 +100,7 @@ def _cancel(request: HttpRequest, golden_set: GoldenSet) -> None:
 def _decide(request: HttpRequest, golden_set: GoldenSet) -> None:
     is_accepted = request.POST["act"] == "accept"
     lines = {name: request.POST.get(name, "").splitlines() for name in ("answers", "key_points")}
-    made = proposal_decide(
+    cases = proposal_decide(
         scope=admin_scope(request),
         actor=admin_user(request),
         golden_set=golden_set,
@@ -106,5 +108,5 @@ def _decide(request: HttpRequest, golden_set: GoldenSet) -> None:
         values={"question": request.POST.get("question", ""), **lines} if is_accepted else None,
     )
     if is_accepted:
-        text = ngettext("%(count)d golden case was added.", "%(count)d golden cases were added.", len(made))
-        messages.success(request, text % {"count": len(made)})
+        text = ngettext("%(count)d golden case was added.", "%(count)d golden cases were added.", len(cases))
+        messages.success(request, text % {"count": len(cases)})

@@ -82,8 +82,8 @@ class BadCaseAdmin(ReviewerAdmin):
         if not is_reviewer(request):
             return 0
         scope = admin_scope(request)
-        mine = cases_reviewable(scope=scope, is_reviewer=True).order_by().values("pk")
-        return cases_without_diagnosis(tenant_id=scope.tenant_id).filter(pk__in=mine).count()
+        reviewable = cases_reviewable(scope=scope, is_reviewer=True).order_by().values("pk")
+        return cases_without_diagnosis(tenant_id=scope.tenant_id).filter(pk__in=reviewable).count()
 
     @admin_page("diagnose/", name="feedback_badcase_diagnose", allowed=is_reviewer)
     def diagnose(self, request: HttpRequest) -> HttpResponseBase:

@@ -61,29 +61,29 @@ class Chart:
 
     @property
     def is_empty(self) -> bool:
-        return not any(value for one in self.series for value in one.values)
+        return not any(value for line in self.series for value in line.values)
 
 
 def bar_chart(title: Any, days: Sequence[date], series: Sequence[Series], *, unit: str = "") -> Chart:
     """Bars of each day, those of all series on top of each other."""
-    totals = [sum(one.values[at] or 0 for one in series) for at in range(len(days))]
+    totals = [sum(each.values[at] or 0 for each in series) for at in range(len(days))]
     top, step = _scale(max([*totals, 0]))
     width = WIDTH / max(len(days), 1)
     bars = []
     for at, day in enumerate(days):
         below = 0.0
-        for one in series:
-            value = one.values[at] or 0
+        for each in series:
+            value = each.values[at] or 0
             height = HEIGHT * value / top
             if height:
-                words = f"{exact_day(day)}: {one.name} {_number(value)}{unit}"
+                words = f"{exact_day(day)}: {each.name} {_number(value)}{unit}"
                 bars.append(
                     Bar(
                         round(at * width + width * 0.1, 2),
                         round(HEIGHT - below - height, 2),
                         round(width * 0.8, 2),
                         round(height, 2),
-                        one.kind,
+                        each.kind,
                         words,
                     )
                 )
@@ -93,21 +93,21 @@ def bar_chart(title: Any, days: Sequence[date], series: Sequence[Series], *, uni
 
 def line_chart(title: Any, days: Sequence[date], series: Sequence[Series], *, unit: str = "") -> Chart:
     """A line for each series; days without a figure leave a gap."""
-    top, step = _scale(max([value for one in series for value in one.values if value is not None] + [0.0]))
+    top, step = _scale(max([value for each in series for value in each.values if value is not None] + [0.0]))
     width = WIDTH / max(len(days), 1)
     lines = []
-    for one in series:
+    for each in series:
         pieces: list[list[str]] = [[]]
         dots = []
-        for at, value in enumerate(one.values):
+        for at, value in enumerate(each.values):
             if value is None:
                 pieces.append([])
                 continue
             x, y = round((at + 0.5) * width, 2), round(HEIGHT * (1 - value / top), 2)
             pieces[-1].append(f"{x},{y}")
-            words = f"{exact_day(days[at])}: {one.name} {_number(value)}{unit}"
+            words = f"{exact_day(days[at])}: {each.name} {_number(value)}{unit}"
             dots.append((x, y, words))
-        lines.append(Line(one.kind, [" ".join(piece) for piece in pieces if len(piece) > 1], dots))
+        lines.append(Line(each.kind, [" ".join(piece) for piece in pieces if len(piece) > 1], dots))
     return _chart(title, days, series, top, step, unit, lines=lines)
 
 
@@ -132,13 +132,13 @@ def _chart(
         lines=lines,
         ticks=[(round(HEIGHT * (1 - mark / top), 2), f"{_number(mark)}{unit}") for mark in marks],
         dates=[(round((at + 0.5) * width, 2), short_day(day)) for at, day in enumerate(days) if at % apart == 0],
-        summary="; ".join(f"{one.name} {_number(_whole(one))}{unit}" for one in series),
+        summary="; ".join(f"{each.name} {_number(_whole(each))}{unit}" for each in series),
     )
 
 
-def _whole(one: Series) -> float:
+def _whole(series: Series) -> float:
     """The largest value: what a reader without the picture is told of a series."""
-    return max([value for value in one.values if value is not None] + [0.0])
+    return max([value for value in series.values if value is not None] + [0.0])
 
 
 def _scale(most: float) -> tuple[float, float]:

@@ -73,8 +73,8 @@ def _tell(request: HttpRequest, done: Resolved) -> None:
     for case, error in (*done.result.refused, *done.left):
         reasons[error_message(error)].append(case)
     for reason, cases in reasons.items():
-        left = ngettext("%(count)d case: %(reason)s", "%(count)d cases: %(reason)s", len(cases))
-        messages.warning(request, format_html("{} {}", left % {"count": len(cases), "reason": reason}, _links(cases)))
+        words = ngettext("%(count)d case: %(reason)s", "%(count)d cases: %(reason)s", len(cases))
+        messages.warning(request, format_html("{} {}", words % {"count": len(cases), "reason": reason}, _links(cases)))
 
 
 def _links(cases: list[BadCase]) -> SafeString:

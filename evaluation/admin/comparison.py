@@ -20,11 +20,11 @@ from evaluation.admin.gate_words import fault_words, weakness_words
 from evaluation.admin.lab_labels import ranking_label, stage_label
 from evaluation.models import CaseOutcome, EvaluationRun, RunConfiguration
 from evaluation.selectors import runs_of
-from evaluation.services.comparison import ComparedCase, Comparison, comparison_of, is_higher_better
 from evaluation.services.gates import run_judge
-from evaluation.services.run_figures import is_share, ordered
-from evaluation.services.run_files import comparison_csv, comparison_junit
-from evaluation.services.run_reading import cases_hidden, rows_of_run, trace_shown
+from evaluation.services.runs.comparison import ComparedCase, Comparison, comparison_of, is_higher_better
+from evaluation.services.runs.figures import is_share, ordered
+from evaluation.services.runs.files import comparison_csv, comparison_junit
+from evaluation.services.runs.reading import cases_hidden, rows_of_run, trace_shown
 from ragcore.metrics.comparison import PairedDifference
 from ragcore.metrics.registry import metric_info
 
@@ -54,8 +54,12 @@ def _detail(name: str, value: Any) -> tuple[str, str]:
     """A fact of a trace with its label; of the language model that judged also what it took."""
     if name != "judge":
         return str(DETAILS.get(name, name)), str(value)
-    in_vain = _("%(model)s, which did not judge every text; rules did then")
-    words = in_vain if value["failed"] else _("%(model)s, %(tokens)s tokens")
+    if value.get("unfit"):
+        words = _("%(model)s was not asked: its exam says that it cannot judge. Rules judged.")
+    elif value["failed"]:
+        words = _("%(model)s, which did not judge every text; rules did then")
+    else:
+        words = _("%(model)s, %(tokens)s tokens")
     return str(DETAILS[name]), words % value
 
 
@@ -64,22 +68,22 @@ def _chosen(request: HttpRequest, run: EvaluationRun) -> tuple[RunConfiguration,
 
     Raises Http404.
     """
-    own = list(run.configurations.all())
-    if not own:
+    configurations = list(run.configurations.all())
+    if not configurations:
         raise Http404
     runs = runs_of(scope=admin_scope(request), golden_set=run.golden_set)
-    known = RunConfiguration.objects.filter(run__in=runs.order_by()).select_related("run__golden_set", "run__version")
+    choices = RunConfiguration.objects.filter(run__in=runs.order_by()).select_related("run__golden_set", "run__version")
 
-    def one(name: str, default: RunConfiguration) -> RunConfiguration:
-        given = request.GET.get(name, "")
-        if not given:
+    def chosen(name: str, default: RunConfiguration) -> RunConfiguration:
+        number = request.GET.get(name, "")
+        if not number:
             return default
-        found = known.filter(pk=int(given)).first() if given.isdecimal() and len(given) < 18 else None
-        if found is None:
+        configuration = choices.filter(pk=int(number)).first() if number.isdecimal() and len(number) < 18 else None
+        if configuration is None:
             raise Http404
-        return found
+        return configuration
 
-    return one("a", own[0]), one("b", own[-1])
+    return chosen("a", configurations[0]), chosen("b", configurations[-1])
 
 
 @admin_page("<int:pk>/compare/", of=EvaluationRun, name="evaluation_evaluationrun_compare", allowed=judges_quality)
@@ -114,7 +118,7 @@ def comparison_page(request: HttpRequest, pk: int) -> HttpResponseBase:
 
 def _verdict(run: EvaluationRun, first: RunConfiguration, second: RunConfiguration) -> dict[str, Any]:
     """What the gate says of the second configuration of a run against its first; nothing of other pairs."""
-    is_pair = [first.pk, second.pk] == [one.pk for one in run.configurations.all()[:2]]
+    is_pair = [first.pk, second.pk] == [configuration.pk for configuration in run.configurations.all()[:2]]
     verdict = run_judge(run).verdict if is_pair else None
     if verdict is None:
         return {"verdict": None}
@@ -123,9 +127,9 @@ def _verdict(run: EvaluationRun, first: RunConfiguration, second: RunConfigurati
 
 
 def _sorting(request: HttpRequest, comparison: Comparison) -> str:
-    wanted = request.GET.get("metric", "")
-    if wanted in comparison.metrics:
-        return wanted
+    metric = request.GET.get("metric", "")
+    if metric in comparison.metrics:
+        return metric
     return next((name for name in SORTED_BY if name in comparison.metrics), next(iter(comparison.metrics), ""))
 
 
@@ -154,10 +158,10 @@ class MetricRow:
 def metric_rows(comparison: Comparison) -> list[MetricRow]:
     """A row for each metric."""
     rows = []
-    for name, one in comparison.metrics.items():
+    for name, difference in comparison.metrics.items():
         info = metric_info(name)
         better, worse = comparison.better(name), comparison.worse(name)
-        is_gain = (one.difference > 0) == is_higher_better(name)
+        is_gain = (difference.difference > 0) == is_higher_better(name)
         rows.append(
             MetricRow(
                 metric=name,
@@ -165,12 +169,12 @@ def metric_rows(comparison: Comparison) -> list[MetricRow]:
                 help=_(info.help) if info and info.help else "",
                 is_primary=info is not None and info.is_primary,
                 is_share=is_share(name),
-                one=one,
+                one=difference,
                 better=better,
                 worse=worse,
-                verdict=("better" if is_gain else "worse") if one.is_significant else "same",
-                better_width=100 * better / one.cases,
-                tie_width=100 * one.ties / one.cases,
+                verdict=("better" if is_gain else "worse") if difference.is_significant else "same",
+                better_width=100 * better / difference.cases,
+                tie_width=100 * difference.ties / difference.cases,
             )
         )
     return rows
@@ -300,12 +304,12 @@ def case_page(request: HttpRequest, pk: int, case: int) -> HttpResponseBase:
 
 def _stages(rankings: Mapping[str, Any]) -> list[tuple[str, str, Any]]:
     """Rankings from the last to the first, each with its name."""
-    known = [name for name in reversed(STAGES) if rankings.get(name)]
-    return [(name, _("Result") if name == "final" else ranking_label(name), rankings[name]) for name in known]
+    names = [name for name in reversed(STAGES) if rankings.get(name)]
+    return [(name, _("Result") if name == "final" else ranking_label(name), rankings[name]) for name in names]
 
 
 def _score_rows(stored: Mapping[int, CaseOutcome], pair: list[RunConfiguration]) -> list[dict[str, Any]]:
-    names = {name for one in stored.values() for name in one.scores if "." not in name}
+    names = {name for outcome in stored.values() for name in outcome.scores if "." not in name}
     rows = []
     for name in ordered(names):
         values = [stored[c.pk].scores.get(name) if c.pk in stored else None for c in pair]

@@ -27,7 +27,7 @@ from evaluation.models import GoldenCase
 from evaluation.selectors import diagnosis_latest
 from evaluation.services.bearing import Wanted
 from evaluation.services.diagnosis import answer_diagnose, diagnosis_store
-from evaluation.services.lab_replay import replay_get
+from evaluation.services.lab.replay import replay_get
 from ragcore.errors import RagError
 
 PAGE = "admin:evaluation_diagnosis"

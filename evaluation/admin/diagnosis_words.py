@@ -113,6 +113,7 @@ FOUND_BY: Mapping[str, Any] = {  # see evaluation.services.bearing.Way
 JUDGE_OUTCOMES: Mapping[str, Any] = {  # see ragcore.grading.bearing.Outcome; of "found" and "none" more is said
     "unavailable": _("It did not answer in time; the words of the question decided."),
     "invalid": _("Its reply could not be used; the words of the question decided."),
+    "unfit": _("It was not asked: its exam says that it cannot judge. The words of the question decided."),
     "quotation": _("Its quotations are not in the passages; the words of the question decided."),
 }
 

@@ -108,20 +108,20 @@ def list_view(request: HttpRequest) -> HttpResponseBase:
 @admin_page("experiments/start/", of=GoldenCase, name="evaluation_experiments_start", allowed=keeps_sets)
 def start_view(request: HttpRequest) -> HttpResponseBase:
     """The form of a new experiment on the set of the address; POST starts it."""
-    asked = requested_set(request, request.GET.get("set", ""))
-    groups = _candidate_groups(request, asked)
+    home = requested_set(request, request.GET.get("set", ""))
+    groups = _candidate_groups(request, home)
     form, options = StartForm(request.POST or None), OptionsForm(groups, request.POST or None)
     if request.method == "POST" and form.is_valid() and options.is_valid():
-        given = {
+        chosen = {
             code: {name: value for name, value in values.items() if value is not None}
             for code, values in options.values().items()
         }
         try:
             experiment_start(
                 actor=admin_user(request),
-                set_id=asked.pk,
+                set_id=home.pk,
                 name=form.cleaned_data["name"],
-                options={code: values for code, values in given.items() if values},
+                options={code: values for code, values in chosen.items() if values},
                 share=form.cleaned_data["share"],
             )
         except RagError as error:
@@ -130,8 +130,8 @@ def start_view(request: HttpRequest) -> HttpResponseBase:
             messages.success(request, _("The experiment is running."))
             return redirect(PAGE)
     page = {
-        "title": _("New experiment on “%(name)s”") % {"name": asked.shown_name},
-        "set": asked,
+        "title": _("New experiment on “%(name)s”") % {"name": home.shown_name},
+        "set": home,
         "form": form,
         "options": options,
         "share": form["share"].value(),
@@ -160,9 +160,9 @@ def act_view(request: HttpRequest) -> HttpResponseBase:
     return redirect(PAGE)
 
 
-def _candidate_groups(request: HttpRequest, asked: KnowledgeSet) -> list[OptionGroupShown]:
+def _candidate_groups(request: HttpRequest, home: KnowledgeSet) -> list[OptionGroupShown]:
     """The settings that a candidate may change; empty fields stay as they are in the set."""
-    groups = options_shown(scope=admin_scope(request), set_id=asked.pk)
+    groups = options_shown(scope=admin_scope(request), set_id=home.pk)
     return [
         replace(
             group,
@@ -183,4 +183,6 @@ def _shown(row: Experiment) -> Shown:
         for code, values in row.options.items()
         for name, value in values.items()
     ]
-    return Shown(row, changes, [(one, VERDICTS[one.comparison.verdict]) for one in experiment_outcomes(row)])
+    return Shown(
+        row, changes, [(outcome, VERDICTS[outcome.comparison.verdict]) for outcome in experiment_outcomes(row)]
+    )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from django.utils.translation import gettext
 
-from evaluation.services.comparison import GateFault, GateVerdict
+from evaluation.services.runs.comparison import GateFault, GateVerdict
 from ragcore.metrics.registry import metric_info
 
 

@@ -27,7 +27,7 @@ from evaluation.services.gates import (
     change_settle,
     changes_shown,
 )
-from evaluation.services.run_reading import run_progress
+from evaluation.services.runs.reading import run_progress
 from knowledge.admin.curation import run_action
 from knowledge.models import KnowledgeSet, LexiconVersion
 from knowledge.selectors import sets_managed, sets_readable
@@ -55,21 +55,21 @@ class GatedChangeAdmin(ReadOnlyMixin, EvaluationAdmin):
     ordering = ("-created", "-pk")
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[GatedChange]:
-        shown = changes_shown(scope=admin_scope(request)).order_by().values("pk")
-        return super().get_queryset(request).filter(pk__in=shown)
+        changes = changes_shown(scope=admin_scope(request)).order_by().values("pk")
+        return super().get_queryset(request).filter(pk__in=changes)
 
     def change_of(self, request: HttpRequest, pk: int) -> GatedChange:
         """The change of the address. Raises Http404."""
-        found = self.get_queryset(request).select_related("knowledge_set", "requested_by", "decided_by").filter(pk=pk)
-        change = found.first()
+        rows = self.get_queryset(request).select_related("knowledge_set", "requested_by", "decided_by").filter(pk=pk)
+        change = rows.first()
         if change is None:
             raise Http404
         return change
 
     def _together(self, request: HttpRequest, change: GatedChange) -> QuerySet[GatedChange]:
         """The changes of other sets that are one act with it, as far as the person sees them."""
-        seen = self.get_queryset(request).filter(pk__in=changes_together(change).values("pk"))
-        return seen.select_related("knowledge_set").order_by("knowledge_set__code", "-pk")
+        changes = self.get_queryset(request).filter(pk__in=changes_together(change).values("pk"))
+        return changes.select_related("knowledge_set").order_by("knowledge_set__code", "-pk")
 
     def may_decide(self, request: HttpRequest, change: GatedChange) -> bool:
         """Who may change the settings of the set may publish them."""
@@ -87,7 +87,7 @@ class GatedChangeAdmin(ReadOnlyMixin, EvaluationAdmin):
             "title": gettext("Measured change of %(name)s") % {"name": change.knowledge_set.shown_name},
             "change": change,
             "changed": _changed_rows(request, change),
-            "results": [_result(one) for one in change_results(change=change)],
+            "results": [_result(result) for result in change_results(change=change)],
             "live": {"shown_name": gettext("live")},
             "draft": {"shown_name": gettext("draft")},
             "may_decide": self.may_decide(request, change) and change.is_open,
@@ -132,8 +132,8 @@ def _changed_rows(request: HttpRequest, change: GatedChange) -> list[tuple[str, 
     if change.kind == GatedChange.Kind.SET_TEXTS:
         field = KnowledgeSet._meta.get_field
         scope = admin_scope(request)
-        mine = (sets_readable(scope=scope), sets_managed(scope=scope))
-        is_open = any(rows.filter(pk=change.knowledge_set_id).exists() for rows in mine)
+        visible_sets = (sets_readable(scope=scope), sets_managed(scope=scope))
+        is_open = any(rows.filter(pk=change.knowledge_set_id).exists() for rows in visible_sets)
         return [
             (str(field(name).verbose_name), (text or "–") if is_open else gettext("(withheld)"))  # type: ignore[union-attr]
             for name, text in change.payload["texts"].items()
@@ -165,15 +165,15 @@ def _option_rows(change: GatedChange) -> list[tuple[str, Any]]:
     return rows
 
 
-def _result(one: GateResult) -> dict[str, Any]:
+def _result(result: GateResult) -> dict[str, Any]:
     """A golden set's part of the page."""
-    comparison = one.comparison
+    comparison = result.comparison
     return {
-        "run": one.run,
-        "progress": run_progress(one.run),
-        "verdict": one.verdict,
-        "faults": [fault_words(fault) for fault in one.verdict.faults] if one.verdict is not None else [],
-        "weakness": weakness_words(one.verdict) if one.verdict is not None else "",
+        "run": result.run,
+        "progress": run_progress(result.run),
+        "verdict": result.verdict,
+        "faults": [fault_words(fault) for fault in result.verdict.faults] if result.verdict is not None else [],
+        "weakness": weakness_words(result.verdict) if result.verdict is not None else "",
         "rows": metric_rows(comparison) if comparison is not None else [],
         "plot": forest(comparison) if comparison is not None else None,
     }

@@ -42,8 +42,8 @@ class KeptGoldenAdmin(EvaluationAdmin):
     golden_set_path = ""  # from the model to its golden set, with double underscores; "": it is one
 
     def _kept(self, request: HttpRequest, rows: QuerySet[Any]) -> QuerySet[Any]:
-        kept = golden_sets_kept(scope=admin_scope(request), actor=admin_user(request)).order_by().values("pk")
-        return rows.filter(**{f"{self.golden_set_path or 'pk'}__in": kept})
+        golden_sets = golden_sets_kept(scope=admin_scope(request), actor=admin_user(request)).order_by().values("pk")
+        return rows.filter(**{f"{self.golden_set_path or 'pk'}__in": golden_sets})
 
     def _may_change(self, request: HttpRequest, obj: Any) -> bool:
         if obj is None:
@@ -89,8 +89,12 @@ class GoldenSetAdmin(KeptGoldenAdmin):
     def change_view(
         self, request: HttpRequest, object_id: str, form_url: str = "", extra_context: dict[str, Any] | None = None
     ) -> HttpResponse:
-        found = self.get_object(request, object_id)
-        extra = {**(extra_context or {}), "golden_set": found, "may_import": found and self._may_change(request, found)}
+        golden_set = self.get_object(request, object_id)
+        extra = {
+            **(extra_context or {}),
+            "golden_set": golden_set,
+            "may_import": golden_set and self._may_change(request, golden_set),
+        }
         page: HttpResponse = super().change_view(request, object_id, form_url, extra)
         return page
 
@@ -157,8 +161,8 @@ class GoldenSetAdmin(KeptGoldenAdmin):
                 version_restore(scope=admin_scope(request), version=chosen, actor=admin_user(request))
                 messages.success(request, _("Version %(number)s is restored.") % {"number": chosen.number})
             else:
-                kept = version_keep(golden_set=golden_set, actor=admin_user(request))
-                messages.success(request, _("The cases are saved as version %(number)s.") % {"number": kept.number})
+                version = version_keep(golden_set=golden_set, actor=admin_user(request))
+                messages.success(request, _("The cases are saved as version %(number)s.") % {"number": version.number})
             return redirect("admin:evaluation_goldenset_versions", pk)
         versions = list(golden_set.versions.select_related("created_by")[: SHOWN_VERSIONS + 1])
         page = {
@@ -179,8 +183,8 @@ class GoldenSetAdmin(KeptGoldenAdmin):
         return "–" if row.last_figure is None else f"{float(row.last_figure):.3f}"
 
 
-def _import_summary(done: GoldenImportResult) -> str:
-    return _("%(added)d cases added, %(updated)d updated.") % {"added": done.added, "updated": done.updated}
+def _import_summary(result: GoldenImportResult) -> str:
+    return _("%(added)d cases added, %(updated)d updated.") % {"added": result.added, "updated": result.updated}
 
 
 @admin.register(GoldenCase)
@@ -243,26 +247,26 @@ class GoldenCaseAdmin(KeptGoldenAdmin):
 
     def get_changelist_instance(self, request: HttpRequest) -> Any:
         """The list, with the titles of the documents on its page looked up at once."""
-        found = super().get_changelist_instance(request)
-        shown = [case for case in found.result_list if not case.is_withheld]
-        names = {name for case in shown for name in case.relevant}
+        changelist = super().get_changelist_instance(request)
+        readable = [case for case in changelist.result_list if not case.is_withheld]
+        names = {name for case in readable for name in case.relevant}
         titles = documents_titled(scope=admin_scope(request), names=names)
-        for case in shown:
+        for case in readable:
             case.titles = [titles.get(name, name) for name in case.relevant]
-        return found
+        return changelist
 
     @admin.display(description=_("expected"))
     def expectation(self, case: Any) -> str | SafeString:
         if case.is_withheld:
-            told = str(_("(withheld)"))
+            words = str(_("(withheld)"))
         elif case.expects_refusal:
-            told = str(_("a refusal"))
+            words = str(_("a refusal"))
         else:
-            told = "; ".join(case.titles or case.answers or case.key_points)
+            words = "; ".join(case.titles or case.answers or case.key_points)
         if not case.is_outdated:
-            return told or "–"
+            return words or "–"
         gone = _("Needs attention: a document is gone")
-        return format_html('<span class="rs-trouble">{}</span> {}', gone, told)
+        return format_html('<span class="rs-trouble">{}</span> {}', gone, words)
 
     def formfield_for_foreignkey(self, db_field: Any, request: HttpRequest, **kwargs: Any) -> Any:
         """A case goes into golden sets that the person keeps."""

@@ -98,7 +98,7 @@ class GoldenCaseForm(CapitalLabels, forms.ModelForm):  # type: ignore[type-arg]
             raise forms.ValidationError(error_message(InvalidGoldenCaseError("answer")))
         if unknown := names_unknown(scope=self.scope, names=values.get("relevant") or []):
             self.add_error("relevant", error_message(InvalidGoldenCaseError("documents", names=", ".join(unknown))))
-        named = {*(values.get("relevant") or ()), *(values.get("passages") or ())}
-        if set(values.get("grades") or ()) - named:
+        gradable = {*(values.get("relevant") or ()), *(values.get("passages") or ())}
+        if set(values.get("grades") or ()) - gradable:
             self.add_error("grades", error_message(InvalidGoldenCaseError("grades")))
         return values

@@ -28,16 +28,17 @@ from evaluation.admin.lab_forms import ConfigurationForm, LabForms, address_of, 
 from evaluation.admin.lab_view_models import run_view, stored_views
 from evaluation.models import GoldenCase
 from evaluation.selectors import cases_withheld, golden_sets_kept, golden_sets_listed
-from evaluation.services.lab import lab_run
-from evaluation.services.lab_export import CASE_TAGS, golden_case_save, lab_json
-from evaluation.services.lab_replay import Replay, replay_get, stored_ranking
-from evaluation.services.lab_types import LabQuestion, LabResult
+from evaluation.services.lab.export import CASE_TAGS, golden_case_save, lab_json
+from evaluation.services.lab.replay import Replay, replay_get, stored_ranking
+from evaluation.services.lab.searches import lab_run
+from evaluation.services.lab.types import LabQuestion, LabResult
 from knowledge.admin.curation import ids_of, run_action
 from knowledge.models import KnowledgeSet
 from knowledge.selectors import sets_listed, sets_managed
 from knowledge.selectors.options import shown
 from knowledge.services.options import set_options_update
 from ragcore.errors import RagError
+from ragcore.options import RetrievalOptions, for_comparing
 
 PROPOSED_PEOPLE = 200  # names that the form proposes; any other may be typed
 LAB = "admin:evaluation_lab"
@@ -112,11 +113,11 @@ def _start(request: HttpRequest) -> str:
         if not case.isdecimal() or len(case) > 18:
             raise Http404
         rows = GoldenCase.objects.filter(golden_set__in=golden_sets_listed(scope=scope))
-        found = get_object_or_404(rows.select_related("golden_set"), pk=int(case))
-        sets = tuple(found.golden_set.sets.values_list("pk", flat=True))
-        is_withheld = cases_withheld(scope=scope, cases=rows.filter(pk=found.pk)).exists()
-        find = "" if is_withheld else next(iter(found.relevant), "")
-        return address_of(LabQuestion(text=found.question, sets=sets), find=find)
+        case_row = get_object_or_404(rows.select_related("golden_set"), pk=int(case))
+        sets = tuple(case_row.golden_set.sets.values_list("pk", flat=True))
+        is_withheld = cases_withheld(scope=scope, cases=rows.filter(pk=case_row.pk)).exists()
+        find = "" if is_withheld else next(iter(case_row.relevant), "")
+        return address_of(LabQuestion(text=case_row.question, sets=sets), find=find)
     if message := request.GET.get("message", ""):
         return replay_address(_replay(request, message))
     return ""
@@ -242,8 +243,8 @@ def _tags(request: HttpRequest) -> list[str]:
     chosen = [
         f"{group}:{value}" for group, values in CASE_TAGS.items() if (value := request.POST.get(group, "")) in values
     ]
-    own = request.POST.get("tags", "").replace("，", ",").split(",")
-    return [*chosen, *(tag.strip() for tag in own if tag.strip())]
+    tags = request.POST.get("tags", "").replace("，", ",").split(",")
+    return [*chosen, *(tag.strip() for tag in tags if tag.strip())]
 
 
 # ── into the set ────────────────────────────────────────────────────────────────────────────────
@@ -254,18 +255,19 @@ def apply_view(request: HttpRequest) -> HttpResponse:
     """GET: what would change, by name; POST: write it into the options of the set."""
     scope = admin_scope(request)
     form, set_id = _chosen(request)
-    found = sets_managed(scope=scope).filter(pk=set_id).first()
-    if found is None:
+    home = sets_managed(scope=scope).filter(pk=set_id).first()
+    if home is None:
         raise Http404
-    values = form.configuration().options
+    fixed = for_comparing(RetrievalOptions)  # versions are switched on by the page of their kind
+    values = {name: value for name, value in form.configuration().options.items() if name not in fixed}
     back = f"{reverse('admin:evaluation_lab')}?{request.GET.urlencode()}"
     if request.method == "POST":
         return run_action(
             request,
             lambda: set_options_update(
-                scope=scope, actor=admin_user(request), set_id=found.pk, options={"retrieval": values}
+                scope=scope, actor=admin_user(request), set_id=home.pk, options={"retrieval": values}
             ),
-            done=_("Saved. “%(name)s” is now searched with these settings.") % {"name": found.shown_name},
+            done=_("Saved. “%(name)s” is now searched with these settings.") % {"name": home.shown_name},
             back=back,
         )
     lines = [
@@ -273,8 +275,8 @@ def apply_view(request: HttpRequest) -> HttpResponse:
         for option in form.groups[0].options
         if option.name in values
     ]
-    title = _("Apply these settings to “%(name)s”?") % {"name": found.shown_name}
-    page = {"title": title, "set": found, "lines": lines, "back": back}
+    title = _("Apply these settings to “%(name)s”?") % {"name": home.shown_name}
+    page = {"title": title, "set": home, "lines": lines, "back": back}
     return page_response(request, "admin/evaluation/lab/apply.html", page)
 
 

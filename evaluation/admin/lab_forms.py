@@ -13,8 +13,8 @@ from django.utils.translation import gettext_lazy as _
 
 from accounts.models import User
 from accounts.scope import Scope
-from evaluation.services.lab_replay import Replay
-from evaluation.services.lab_types import LabConfiguration, LabQuestion
+from evaluation.services.lab.replay import Replay
+from evaluation.services.lab.types import LabConfiguration, LabQuestion
 from knowledge.admin.curation import ids_of
 from knowledge.admin.option_forms import NO, YES, OptionsForm
 from knowledge.models import KnowledgeSet
@@ -77,8 +77,8 @@ class LabForm(forms.Form):
         name = str(self.cleaned_data["as_user"]).strip()
         if not name:
             return None
-        found = User.objects.select_related("tenant").filter(username=name, tenant=self.tenant_id, is_active=True)
-        if (user := found.first()) is None:
+        people = User.objects.select_related("tenant").filter(username=name, tenant=self.tenant_id, is_active=True)
+        if (user := people.first()) is None:
             raise forms.ValidationError(_("There is no such person."))
         return user
 
@@ -140,8 +140,8 @@ class ConfigurationForm(OptionsForm):
     def configuration(self) -> LabConfiguration:
         """Of a valid form."""
         data = self.cleaned_data
-        own = {name: value for name, value in self.values()["retrieval"].items() if value is not None}
-        return LabConfiguration(mode=data["mode"] or "hybrid", style=data["style"], options=own)
+        overrides = {name: value for name, value in self.values()["retrieval"].items() if value is not None}
+        return LabConfiguration(mode=data["mode"] or "hybrid", style=data["style"], options=overrides)
 
     @property
     def mode_field(self) -> forms.BoundField:
@@ -163,7 +163,7 @@ class ConfigurationForm(OptionsForm):
 
 def retrieval_group(*, scope: Scope, sets: Sequence[int]) -> OptionGroupShown:
     """The options of searching as they are in force for these sets; in the lab all of them may be overridden."""
-    groups = options_shown(scope=scope, set_id=sets[0] if len(sets) == 1 else None)
+    groups = options_shown(scope=scope, set_id=sets[0] if len(sets) == 1 else None, is_lab=True)
     group = next(one for one in groups if one.code == "retrieval")
     return replace(group, options=tuple(replace(o, inherited=o.value, own=None) for o in group.options))
 

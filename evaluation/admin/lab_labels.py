@@ -8,7 +8,7 @@ from typing import Any
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
-from evaluation.services.lab_types import Fate, Where
+from evaluation.services.lab.types import Fate, Where
 from knowledge.models import Document
 from knowledge.services import merging
 from ragcore.answering.pipeline import answer_stage_infos
@@ -171,8 +171,8 @@ def _dropped(fate: Fate, values: Mapping[str, Any]) -> str:
 
 def _reason(fate: Fate) -> str:
     if fate.beside is not None:
-        said = _("duplicate of the passage at rank %(place)s") if "repeats" in fate.reason else _KINDS["merged"]
-        return str(said) % {"place": fate.beside}
+        words = _("duplicate of the passage at rank %(place)s") if fate.code == "repeats" else _KINDS["merged"]
+        return str(words) % {"place": fate.beside}
     if fate.stage == merging.STAGE:
         return _("not among the best of any query variant")
     info = stage_infos().get(fate.stage)

@@ -20,8 +20,8 @@ from evaluation.admin.lab_labels import (
     value_label,
     where_labels,
 )
-from evaluation.services.lab_replay import StoredRow
-from evaluation.services.lab_types import LabRow, LabRun, Move, Where
+from evaluation.services.lab.replay import StoredRow
+from evaluation.services.lab.types import LabRow, LabRun, Move, Where
 from knowledge.selectors.options import shown
 
 SHORT: Mapping[str, Any] = {

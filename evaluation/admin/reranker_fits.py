@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -17,20 +16,23 @@ from django.views.decorators.http import require_POST
 
 from accounts.admin.base import admin_scope, admin_user, is_administrator
 from accounts.admin.pages import admin_page, page_response
-from accounts.error_messages import stored_message
 from accounts.errors import NotFoundError
-from evaluation.admin.adapter_curve import METRIC_WORDS, curve_chart, figures_shown
+from evaluation.admin.adapter_curve import METRIC_WORDS, curve_chart, figures_shown, state_words
 from evaluation.admin.base import submitted_form
 from evaluation.admin.charts import Chart
 from evaluation.models import GoldenCase, GoldenSet
+from evaluation.queue import FIT_RERANKER
 from evaluation.services.reranker_fitting import LEAST_CASES, fit_cancel, fit_start, golden_sets_of
-from evaluation.services.training_publishing import fit_publish
+from evaluation.services.trainings import training_jobs
 from knowledge.admin.curation import ids_of, run_action
 from knowledge.model_setup import setup_now, setup_refresh
 from knowledge.models import RerankerFit
 from knowledge.selectors.reranker_fits import fit_get, fits_managed
-from knowledge.services.reranker_fits import fits_switch_off
+from knowledge.versions.reranker_fits import RerankerFits
 from ragcore.reranking.linear import FEATURES
+from work.models import Job
+from work.versions import version_activate, version_roll_back
+from work.words import error_words
 
 PAGE = "admin:evaluation_reranker"
 SHOWN = 20
@@ -56,7 +58,13 @@ class Shown:
     charts: list[Chart]
     facts: list[tuple[Any, int]]
     overall: list[tuple[Any, dict[str, float]]]
+    job: Job | None  # that fits it, or has
     error: str
+
+    @property
+    def state(self) -> str:
+        """Where it stands."""
+        return state_words(self.row, self.job)
 
     @property
     def fits(self) -> bool:
@@ -71,7 +79,7 @@ class Shown:
     @property
     def most(self) -> int:
         """Length of the bar of progress."""
-        return self.row.rounds or 1
+        return (self.job.total if self.job is not None else 0) or 1
 
     @property
     def is_fitting(self) -> bool:
@@ -84,7 +92,9 @@ def page_view(request: HttpRequest) -> HttpResponseBase:
     """Fits of the tenant, and the form of a new one."""
     setup_refresh(now=True)
     scope, actor = admin_scope(request), admin_user(request)
-    versions = [_shown(row) for row in fits_managed(scope=scope)[:SHOWN]]
+    rows = list(fits_managed(scope=scope)[:SHOWN])
+    jobs = training_jobs(rows, kind=FIT_RERANKER)
+    versions = [_shown(row, jobs.get(row.pk)) for row in rows]
     live = fits_managed(scope=scope).filter(state=State.LIVE).first()
     page = {
         "title": _("Fitted reranker weights"),
@@ -119,20 +129,20 @@ def start_view(request: HttpRequest) -> HttpResponseBase:
 def act_view(request: HttpRequest) -> HttpResponseBase:
     """POST: switch a fit on, cancel one, or go back to the packaged weights."""
     form = submitted_form(ActForm, request)
-    scope, actor, pk = admin_scope(request), admin_user(request), form.cleaned_data["id"]
+    who: dict[str, Any] = {"scope": admin_scope(request), "actor": admin_user(request)}
     if form.cleaned_data["act"] == "off":
-        off = lambda: fits_switch_off(scope=scope, actor=actor)  # noqa: E731
+        subject = {"tenant_id": who["scope"].tenant_id}
+        off = lambda: version_roll_back(**who, kind=RerankerFits.name, subject=subject)  # noqa: E731
         return run_action(request, off, done=_("The built-in weights are in use again."), back=reverse(PAGE))
     try:
-        row = fit_get(scope=scope, fit_id=pk or 0)
+        row = fit_get(scope=who["scope"], fit_id=form.cleaned_data["id"] or 0)
     except NotFoundError as error:
         raise Http404 from error
-    acts: dict[str, tuple[Callable[..., Any], str]] = {
-        "publish": (fit_publish, _("This version is in use now.")),
-        "cancel": (fit_cancel, _("The training is cancelled; nothing has changed.")),
-    }
-    act, done = acts[form.cleaned_data["act"]]
-    return run_action(request, lambda: act(scope=scope, actor=actor, fit_id=row.pk), done=done, back=reverse(PAGE))
+    if form.cleaned_data["act"] == "publish":
+        on = lambda: version_activate(**who, kind=RerankerFits.name, version_id=row.pk)  # noqa: E731
+        return run_action(request, on, done=_("This version is in use now."), back=reverse(PAGE))
+    end = lambda: fit_cancel(**who, fit_id=row.pk)  # noqa: E731
+    return run_action(request, end, done=_("The training is cancelled; nothing has changed."), back=reverse(PAGE))
 
 
 def _fits(row: RerankerFit) -> bool:
@@ -146,7 +156,7 @@ def _with_usable(rows: QuerySet[GoldenSet]) -> QuerySet[GoldenSet]:
     return rows.annotate(usable=Count("cases", filter=names_documents))
 
 
-def _shown(row: RerankerFit) -> Shown:
+def _shown(row: RerankerFit, job: Job | None) -> Shown:
     figures = row.figures
     learnt = [(_("Questions learnt from"), figures["lists"])] if "lists" in figures else []
     dropped = [
@@ -161,5 +171,6 @@ def _shown(row: RerankerFit) -> Shown:
         charts=[curve_chart(title, row.curve, lines)] if row.curve else [],
         facts=[*learnt, *dropped],
         overall=figures_shown(figures),
-        error=stored_message(row.error_code, row.error_message, row.error_data),
+        job=job,
+        error=error_words(job) if job is not None else "",
     )

@@ -14,9 +14,9 @@ from unfold.widgets import UnfoldAdminSelectWidget, UnfoldAdminTextareaWidget, U
 
 from accounts.error_messages import error_message
 from evaluation.models import GoldenSet, RunConfiguration
-from evaluation.services.configuration_text import plan_read
-from evaluation.services.run_plans import ConfigurationPlan
-from evaluation.services.runs import MOST_CONFIGURATIONS
+from evaluation.services.runs.lifecycle import MOST_CONFIGURATIONS
+from evaluation.services.runs.plan_text import plan_read
+from evaluation.services.runs.plans import ConfigurationPlan
 from knowledge.admin.source_forms import CapitalLabels, PairsField
 from ragcore.errors import InvalidOptionsError
 from ragcore.metrics.registry import all_metrics

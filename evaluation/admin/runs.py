@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from django.contrib import admin
@@ -12,6 +12,7 @@ from django.http import Http404, HttpRequest, HttpResponse
 from django.http.response import HttpResponseBase
 from django.shortcuts import redirect
 from django.urls import reverse
+from django.utils.functional import Promise
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
@@ -24,16 +25,18 @@ from evaluation.admin.run_forms import RunForm
 from evaluation.models import EvaluationRun, GoldenCase, RunConfiguration
 from evaluation.selectors import golden_sets_kept, golden_sets_listed
 from evaluation.services.golden_files import GoldenRow
-from evaluation.services.run_cases import OUTDATED
-from evaluation.services.run_figures import ordered
-from evaluation.services.run_reading import (
+from evaluation.services.runs.figures import ordered
+from evaluation.services.runs.lifecycle import run_cancel, run_pause, run_resume, run_start
+from evaluation.services.runs.measuring import OUTDATED
+from evaluation.services.runs.reading import (
     FigureShown,
     cases_hidden,
     figure_shown,
     rows_of_run,
+    run_error,
     run_progress,
 )
-from evaluation.services.runs import run_cancel, run_pause, run_resume, run_start
+from evaluation.services.runs.suggestions import Suggestion, suggestions_of
 from knowledge.admin.curation import run_action
 from ragcore.errors import RagError
 
@@ -57,6 +60,15 @@ TYPES = {
     "comparison": _("Comparison"),
     "application": _("Application"),
     "general": _("Other question"),
+}
+SUGGESTIONS: Mapping[Suggestion, Promise] = {
+    "faithfulness": _("Answers say more than their sources: choose the style “Precise” or a lower temperature."),
+    "relevance": _("Answers are not about the question: look at other forms of questions, and at the reranker."),
+    "coherence": _("Answers repeat themselves or break off: allow longer answers, or choose another language model."),
+    "completeness": _("Answers leave parts out: allow more passages, or search for sub-questions."),
+    "citations": _("Answers cite other documents: look at the order of passages, the lexicon and the reranker."),
+    "failures": _("Some questions failed: look at their errors before you compare the figures."),
+    "slow": _("Answers take long: choose a faster mode, fewer passages or a lighter model."),
 }
 COLOURS = {"running": "info", "paused": "warning", "done": "success", "cancelled": "danger", "failed": "danger"}
 
@@ -110,8 +122,8 @@ class EvaluationRunAdmin(ReadOnlyMixin, EvaluationAdmin):
     def may_move(self, request: HttpRequest, run: EvaluationRun) -> bool:
         """Whether the person may pause, resume and cancel a run."""
         actor = admin_user(request)
-        kept = golden_sets_kept(scope=admin_scope(request), actor=actor)
-        return run.requested_by_id == actor.pk or kept.filter(pk=run.golden_set_id).exists()
+        golden_sets = golden_sets_kept(scope=admin_scope(request), actor=actor)
+        return run.requested_by_id == actor.pk or golden_sets.filter(pk=run.golden_set_id).exists()
 
     def change_view(
         self, request: HttpRequest, object_id: str, form_url: str = "", extra_context: dict[str, Any] | None = None
@@ -126,9 +138,11 @@ class EvaluationRunAdmin(ReadOnlyMixin, EvaluationAdmin):
             "title": run.golden_set.name,
             "run": run,
             "progress": run_progress(run),
+            "error": run_error(run),
             "may_move": self.may_move(request, run),
             "configurations": configurations,
             "figures": figure_rows(configurations),
+            "suggestions": suggestions_shown(configurations),
             "dimensions": dimension_tables(configurations),
             "worst": _worst(request, configurations[0], rows) if configurations else [],
             "changes": run.gated_changes.all(),
@@ -165,7 +179,7 @@ def _value(run: EvaluationRun, metric: str) -> str:
 def figure_rows(configurations: Iterable[RunConfiguration]) -> list[dict[str, Any]]:
     """A row for each metric with the figure of each configuration, or None."""
     every = list(configurations)
-    names = ordered({name for one in every for name in one.figures})
+    names = ordered({name for configuration in every for name in configuration.figures})
     return [
         {
             "metric": name,
@@ -173,11 +187,20 @@ def figure_rows(configurations: Iterable[RunConfiguration]) -> list[dict[str, An
             "help": gettext(first.help) if first.help else "",
             "is_primary": first.is_primary,
             "stage": ranking_label(stage) if (stage := name.partition(".")[2]) else "",
-            "values": [figure_shown(name, one.figures[name]) if name in one.figures else None for one in every],
+            "values": [
+                figure_shown(name, configuration.figures[name]) if name in configuration.figures else None
+                for configuration in every
+            ],
         }
         for name in names
         if (first := _first_figure(name, every))
     ]
+
+
+def suggestions_shown(configurations: Iterable[RunConfiguration]) -> list[tuple[str, list[str]]]:
+    """The name of each configuration of which the figures suggest something, with that in words."""
+    by_name = ((each.shown_name, suggestions_of(each.figures, failed=each.failed)) for each in configurations)
+    return [(name, [str(SUGGESTIONS[code]) for code in codes]) for name, codes in by_name if codes]
 
 
 def _first_figure(name: str, configurations: list[RunConfiguration]) -> FigureShown:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -16,7 +16,6 @@ from django.views.decorators.http import require_POST
 
 from accounts.admin.base import admin_scope, admin_user
 from accounts.admin.pages import admin_page, page_response
-from accounts.error_messages import stored_message
 from accounts.errors import NotFoundError
 from evaluation.admin.base import requested_set, submitted_form
 from evaluation.models import GoldenCase
@@ -25,8 +24,10 @@ from knowledge.admin.curation import keeps_sets, run_action
 from knowledge.model_registry import live_model
 from knowledge.model_setup import setup_refresh
 from knowledge.models import SetEmbedder
+from knowledge.queue import FILL_SET_VECTORS, set_embedder_subject
 from knowledge.selectors import sets_managed
 from knowledge.selectors.set_embedders import set_embedder_get, set_embedders_of_set, set_targets
+from knowledge.services.fill_jobs import fills_of
 from knowledge.services.set_embedders import (
     set_embedder_cancel,
     set_embedder_drop,
@@ -35,6 +36,8 @@ from knowledge.services.set_embedders import (
     set_embedder_start,
     set_embedder_switch_off,
 )
+from work.models import Job
+from work.words import error_words
 
 SET_PAGE = "admin:evaluation_set_embedders_set"
 SHOWN = 20
@@ -64,13 +67,27 @@ class Shown:
 
     row: SetEmbedder
     site_model: str
-    error: str
+    fill: Job | None
+
+    @property
+    def done(self) -> int:
+        """Passages of the set that have a vector."""
+        return self.fill.done if self.fill is not None else 0
+
+    @property
+    def total(self) -> int:
+        return self.fill.total if self.fill is not None else 0
+
+    @property
+    def error(self) -> str:
+        """What has gone wrong last; "" where nothing has."""
+        return error_words(self.fill) if self.fill is not None else ""
 
     @property
     def percent(self) -> int:
         """How many of the passages have a vector; 100 only once all have, also those that came meanwhile."""
         most = 100 if self.row.state in SetEmbedder.COMPLETE else 99
-        return min(100 * self.row.done // max(self.row.total, 1), most)
+        return min(100 * self.done // max(self.total, 1), most)
 
     @property
     def is_of_site(self) -> bool:
@@ -125,12 +142,12 @@ def set_view(request: HttpRequest) -> HttpResponseBase:
     site_model = live_model()
     every = set_embedders_of_set(scope=scope, set_id=home.pk)
     live = every.filter(state=State.LIVE).first()  # it may be an old one
-    rows = [_shown(row, site_model) for row in every[:SHOWN]]
+    rows = _shown(list(every[:SHOWN]), site_model)
     page = {
         "title": _("Embedding model of “%(name)s”") % {"name": home.shown_name},
         "set": home,
         "rows": rows,
-        "live": None if live is None else _shown(live, site_model),
+        "live": None if live is None else _shown([live], site_model)[0],
         "is_open": any(one.row.is_open for one in rows),
         "is_working": any(one.row.state == State.BUILDING for one in rows),
         "targets": set_targets(scope=scope),
@@ -193,6 +210,7 @@ def _address(set_id: int) -> str:
     return f"{reverse(SET_PAGE)}?set={set_id}"
 
 
-def _shown(row: SetEmbedder, site_model: str) -> Shown:
-    error = stored_message(row.error_code, row.error_message, row.error_data) if row.error_code else ""
-    return Shown(row=row, site_model=site_model, error=error)
+def _shown(rows: Sequence[SetEmbedder], site_model: str) -> list[Shown]:
+    subjects = {row.pk: set_embedder_subject(row.pk) for row in rows}
+    fills = fills_of(FILL_SET_VECTORS, list(subjects.values()))
+    return [Shown(row=row, site_model=site_model, fill=fills.get(subjects[row.pk])) for row in rows]

@@ -37,6 +37,7 @@ from feedback.dashboard import (
     unused_documents,
 )
 from feedback.estimates import MOST_MINUTES, estimate_set
+from feedback.rating_patterns import RatingPatterns
 from feedback.selectors import cases_reviewable
 from knowledge.selectors import sets_managed
 from ragcore.errors import RagError
@@ -73,18 +74,18 @@ class EstimateForm(forms.Form):
 @admin_page("usage/", of=GoldenCase, name="evaluation_usage", allowed=judges_quality)
 def usage_view(request: HttpRequest) -> HttpResponseBase:
     """The page."""
-    viewer, within = _asked(request)
-    found = dashboard(viewer=viewer, within=within)
+    viewer, period = _asked(request)
+    report, patterns = dashboard(viewer=viewer, period=period), patterns_of(viewer, period)
     estimates = estimates_of(scope=viewer.scope)
-    kept = sets_managed(scope=viewer.scope).order_by("code")
+    sets = sets_managed(scope=viewer.scope).order_by("code")
     page = {
         "title": _("Use and quality"),
-        "found": found,
-        "charts": charts_of(found),
-        "causes": causes_of(request, viewer, within),
-        "patterns": patterns_shown(patterns_of(viewer, within)),
-        "sets": [(one, one.pk in viewer.chosen) for one in viewer.choices[:500]],
-        "estimates": [(one, estimates.get(one.pk, DEFAULT_MINUTES), one.pk in estimates) for one in kept[:200]],
+        "found": report,
+        "charts": [*charts_of(report), score_chart(patterns, period)],
+        "causes": causes_of(request, viewer, period),
+        "patterns": patterns_shown(patterns),
+        "sets": [(home, home.pk in viewer.chosen) for home in viewer.choices[:500]],
+        "estimates": [(home, estimates.get(home.pk, DEFAULT_MINUTES), home.pk in estimates) for home in sets[:200]],
         "query": request.GET.urlencode(),
         "most_minutes": MOST_MINUTES,
     }
@@ -94,48 +95,48 @@ def usage_view(request: HttpRequest) -> HttpResponseBase:
 @admin_page("usage/csv/", of=GoldenCase, name="evaluation_usage_csv", allowed=judges_quality)
 def csv_view(request: HttpRequest) -> HttpResponseBase:
     """The figures of each day as CSV, without any question; `?of=figures`: everything else that the page shows."""
-    viewer, within = _asked(request)
-    found = dashboard(viewer=viewer, within=within)
+    viewer, period = _asked(request)
+    report = dashboard(viewer=viewer, period=period)
     is_rest = request.GET.get("of") == "figures"
-    rows = figure_rows(request, viewer, found) if is_rest else _day_rows(found)
+    rows = figure_rows(request, viewer, report) if is_rest else _day_rows(report)
     head = ("figure", "of", "value") if is_rest else COLUMNS
     content = BOM + "".join(map(csv_line, (head, *rows)))
-    audit_record(actor=admin_user(request), action="usage.export", target=f"{within.first} – {within.last}")
-    name = f"{'figures' if is_rest else 'usage'}-{within.first}-{within.last}.csv"
+    audit_record(actor=admin_user(request), action="usage.export", target=f"{period.first} – {period.last}")
+    name = f"{'figures' if is_rest else 'usage'}-{period.first}-{period.last}.csv"
     headers = {"Content-Disposition": f'attachment; filename="{name}"'}
     return HttpResponse(content, content_type="text/csv; charset=utf-8", headers=headers)
 
 
-def _day_rows(found: Dashboard) -> Iterator[Sequence[Any]]:
-    for day in found.days:
+def _day_rows(report: Dashboard) -> Iterator[Sequence[Any]]:
+    for day in report.days:
         yield [getattr(day, name) for name in COLUMNS]
 
 
-def figure_rows(request: HttpRequest, viewer: Viewer, found: Dashboard) -> Iterator[Sequence[Any]]:
+def figure_rows(request: HttpRequest, viewer: Viewer, report: Dashboard) -> Iterator[Sequence[Any]]:
     """Name of a figure, of what it is, its value. Questions and topics for those alone who see them on the page."""
-    totals = found.totals
+    totals = report.totals
     for name in ("questions", "answered", "searched", "refused", "cached", "cost", "tokens", "up", "down"):
         yield name, "", getattr(totals, name)
-    yield from (("people", "", found.people), ("satisfaction", "", found.satisfaction))
-    yield from (("mean_rating", "", found.mean_rating), ("saved_minutes", "", found.saved_minutes))
-    for share, seconds in found.percentiles.items():
+    yield from (("people", "", report.people), ("satisfaction", "", report.satisfaction))
+    yield from (("mean_rating", "", report.mean_rating), ("saved_minutes", "", report.saved_minutes))
+    for share, seconds in report.percentiles.items():
         yield f"p{share}_seconds", "", seconds
-    for cause, number in causes_of(request, viewer, found.range):
+    for cause, number in causes_of(request, viewer, report.range):
         yield "cause", cause, number
-    yield from pattern_rows(patterns_of(viewer, found.range))
-    for model in found.models:
+    yield from pattern_rows(patterns_of(viewer, report.range))
+    for model in report.models:
         yield "model_answers", model.model, model.answers
         yield "model_tokens", model.model, model.tokens
         yield "model_cost", model.model, model.cost
         yield "model_mean_seconds", model.model, model.mean_seconds
-    for question in found.top_questions:
+    for question in report.top_questions:
         yield "question_asked", question.text, question.asked
         yield "question_unanswered", question.text, question.unanswered
-    for word, number in found.topics:
+    for word, number in report.topics:
         yield "topic_unanswered", word, number
-    for one in found.unused_sets:
-        yield "unused_set", str(one), one.code
-    for pk, title in unused_documents(viewer=viewer, within=found.range).values_list("pk", "title").iterator():
+    for home in report.unused_sets:
+        yield "unused_set", str(home), home.code
+    for pk, title in unused_documents(viewer=viewer, period=report.range).values_list("pk", "title").iterator():
         yield "unused_document", title, pk
 
 
@@ -161,12 +162,21 @@ def estimate_view(request: HttpRequest) -> HttpResponseBase:
     return redirect(f"{reverse(PAGE)}?{query}" if query else reverse(PAGE))
 
 
-def charts_of(found: Dashboard) -> list[Chart]:
+def score_chart(patterns: RatingPatterns, period: Range) -> Chart:
+    """The mean score of each day; days without a judgement leave a gap."""
+    means = {day.day: day.mean for day in patterns.series}
+    values = [means.get(day) for day in period.days]
+    return line_chart(
+        _("Mean score a day"), period.days, [Series(name=gettext_lazy("score"), kind="answered", values=values)]
+    )
+
+
+def charts_of(report: Dashboard) -> list[Chart]:
     """The charts of the page, each with its table beside it."""
-    days: list[date] = [day.day for day in found.days]
+    days: list[date] = [day.day for day in report.days]
 
     def series(name: Any, kind: str, field: str) -> Series:
-        return Series(name=name, kind=kind, values=[getattr(day, field) for day in found.days])
+        return Series(name=name, kind=kind, values=[getattr(day, field) for day in report.days])
 
     return [
         bar_chart(
@@ -198,17 +208,17 @@ def charts_of(found: Dashboard) -> list[Chart]:
     ]
 
 
-def causes_of(request: HttpRequest, viewer: Viewer, within: Range) -> list[tuple[str, int]]:
+def causes_of(request: HttpRequest, viewer: Viewer, period: Range) -> list[tuple[str, int]]:
     """Causes of failed answers by their latest diagnosis, among the cases that the person may review.
 
     That a document was hidden by rights is counted for those alone who administer everything.
     """
-    begin, end = within.bounds
+    begin, end = period.bounds
     cases = cases_reviewable(scope=viewer.scope, is_reviewer=is_reviewer(request)).order_by()
     turns = viewer.turns().filter(asked__gte=begin, asked__lt=end)
     rows = Diagnosis.objects.filter(message__in=cases.values("message"), message__figures__in=turns)
-    shown = Diagnosis.objects.filter(diagnosis_shown(scope=viewer.scope))  # others do not exist for the viewer
-    latest = shown.filter(message=OuterRef("message")).order_by("-created", "-id").values("pk")[:1]
+    diagnoses = Diagnosis.objects.filter(diagnosis_shown(scope=viewer.scope))  # others do not exist for the viewer
+    latest = diagnoses.filter(message=OuterRef("message")).order_by("-created", "-id").values("pk")[:1]
     rows = rows.filter(pk=Subquery(latest)).exclude(cause=Diagnosis.Cause.NONE)
     if viewer.scope.administers != "everything":
         rows = rows.exclude(cause=Diagnosis.Cause.PERMISSION)

@@ -24,6 +24,8 @@ FIGURES = {
     "structure": _("headings, lists or tables"),
     "unmentioned": _("words of the question that the sources lack"),
     "support": _("share of supported sentences"),
+    "cosine": _("similarity of question and answer"),
+    "aspects": _("share of the question's keywords in the answer"),
 }
 SHORTCOMINGS = {
     "short": _("shorter than 50 words"),
@@ -32,6 +34,7 @@ SHORTCOMINGS = {
     "unsupported": _("with sentences that no source supports"),
     "unstructured": _("long and without headings, lists or tables"),
     "uncited": _("without a source"),
+    "inaccurate": _("called wrong in a comment"),
 }
 ADVICE = {
     "short": _("Ask the owners for more detailed documents, or choose the style “Report”."),
@@ -40,6 +43,7 @@ ADVICE = {
     "unsupported": _("Choose the style “Precise”, or another language model."),
     "unstructured": _("Ask for points and tables in the answer template of the set."),
     "uncited": _("Look at the threshold of refusals, and at the causes of these cases."),
+    "inaccurate": _("Compare these answers with their sources; owners correct or replace the documents."),
 }
 TYPES = {
     "definition": _("What something is"),
@@ -50,32 +54,43 @@ TYPES = {
 }
 
 
-def patterns_of(viewer: Viewer, within: Range) -> RatingPatterns:
+def patterns_of(viewer: Viewer, period: Range) -> RatingPatterns:
     """Within the person's rights; the questions of a range."""
-    return rating_patterns(viewer.votes(within))
+    return rating_patterns(viewer.votes(period))
 
 
-def patterns_shown(found: RatingPatterns) -> dict[str, Any]:
+def patterns_shown(patterns: RatingPatterns) -> dict[str, Any]:
     """For the template."""
     return {
-        "found": found,
-        "correlations": [(FIGURES.get(one.feature, one.feature), one) for one in found.correlations],
+        "found": patterns,
+        "correlations": [(FIGURES.get(pattern.feature, pattern.feature), pattern) for pattern in patterns.correlations],
         "shortcomings": [
-            (SHORTCOMINGS[one.name], ADVICE[one.name], round(100 * one.share_poor), round(100 * one.share_others), one)
-            for one in found.shortcomings
+            (
+                SHORTCOMINGS[pattern.name],
+                ADVICE[pattern.name],
+                round(100 * pattern.share_poor),
+                round(100 * pattern.share_others),
+                pattern,
+            )
+            for pattern in patterns.shortcomings
         ],
-        "types": [(TYPES.get(one.name, one.name), one) for one in found.types],
+        "distribution": list(enumerate(patterns.distribution, start=1)) if patterns.judgements else [],
+        "types": [(TYPES.get(pattern.name, pattern.name), pattern) for pattern in patterns.types],
     }
 
 
-def pattern_rows(found: RatingPatterns) -> Iterator[Sequence[Any]]:
+def pattern_rows(patterns: RatingPatterns) -> Iterator[Sequence[Any]]:
     """Lines of the file: name of a figure, of what, value."""
-    for one in found.correlations:
-        yield "correlation_with_score", one.feature, round(one.value, 3)
-        yield "correlation_low", one.feature, round(one.low, 3)
-        yield "correlation_high", one.feature, round(one.high, 3)
-    for each in found.shortcomings:
+    for pattern in patterns.correlations:
+        yield "correlation_with_score", pattern.feature, round(pattern.value, 3)
+        yield "correlation_low", pattern.feature, round(pattern.low, 3)
+        yield "correlation_high", pattern.feature, round(pattern.high, 3)
+    for each in patterns.shortcomings:
         yield "share_of_poor_answers", each.name, round(each.share_poor, 3)
         yield "share_of_other_answers", each.name, round(each.share_others, 3)
-    for kind in found.types:
+    for score, number in enumerate(patterns.distribution, start=1):
+        yield "judgements_with_score", score, number
+    for day in patterns.series:
+        yield "mean_score_of_day", day.day, round(day.mean, 2)
+    for kind in patterns.types:
         yield "mean_score_of_type", kind.name, round(kind.mean, 2)

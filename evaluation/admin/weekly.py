@@ -61,6 +61,6 @@ def report_file(request: HttpRequest) -> HttpResponseBase:
 
 
 def _report(request: HttpRequest) -> WeeklyReport:
-    given = request.GET.get("days", "")
-    days = int(given) if given.isdecimal() and len(given) < 4 and int(given) in RANGES else DAYS
+    text = request.GET.get("days", "")
+    days = int(text) if text.isdecimal() and len(text) < 4 and int(text) in RANGES else DAYS
     return weekly_report(scope=admin_scope(request), is_reviewer=is_reviewer(request), days=days)

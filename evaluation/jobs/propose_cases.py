@@ -20,7 +20,7 @@ from evaluation.services.golden_files import LIMITS
 from knowledge import model_registry
 from knowledge.models import Chunk
 from knowledge.selectors import documents_askable
-from knowledge.services.model_slots import background_model
+from knowledge.services.model_slots import background_json_model
 from ragcore.llm.client import LlmClient
 from ragcore.representations.case_proposals import (
     ProposedQuestion,
@@ -89,7 +89,7 @@ class _Writer:
         self.job, self.golden_set = job, golden_set
         self.scope = scope_for(job.author)
         self.with_model = job.arguments["with_model"]
-        model = background_model(is_patient=False) if self.with_model else None
+        model = background_json_model() if self.with_model else None
         self.llm = None if model is None else LlmClient(model, seconds=MODEL_SECONDS, is_patient=True)
         known = [*golden_set.cases.values_list("question", flat=True)]
         known += golden_set.proposals.values_list("question", flat=True)

@@ -7,6 +7,7 @@ thing everywhere.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 
 import numpy as np
 
@@ -21,27 +22,20 @@ from ragcore.ports import FloatArray
 EMBEDDED_AT_ONCE = 32
 
 
-def general_recall(adapter: QueryAdapter, *, scope: Scope, alive: Callable[[], None]) -> dict[str, float]:
+def general_recall(adapter: QueryAdapter, *, scope: Scope) -> dict[str, float]:
     """Recall@10 of plain and of adapted questions, with the interval of the difference, and the number of cases.
 
-    `alive` is called while texts are embedded, and may end it by raising. Raises what the embedder raises.
+    Raises what the embedder raises.
     """
     from ragcore.training.general_pairs import general_pairs, recall_of  # reads files of a megabyte
 
     pairs = general_pairs()
-    asked = _embedded(
-        [question for question, _rest in pairs], lambda texts: question_vectors(texts, scope=scope), alive
-    )
-    told = _embedded([rest for _question, rest in pairs], model_registry.embedder().embed_documents, alive)
-    before, after = recall_of(asked, told), recall_of(adapter.apply(asked), told)
+    questions = _embedded([question for question, _rest in pairs], partial(question_vectors, scope=scope))
+    rest = _embedded([rest for _question, rest in pairs], model_registry.embedder().embed_documents)
+    before, after = recall_of(questions, rest), recall_of(adapter.apply(questions), rest)
     return {**difference_shown(paired_difference(before.tolist(), after.tolist())), "cases": len(pairs)}
 
 
-def _embedded(
-    texts: Sequence[str], embed: Callable[[Sequence[str]], FloatArray], alive: Callable[[], None]
-) -> FloatArray:
-    parts = []
-    for start in range(0, len(texts), EMBEDDED_AT_ONCE):
-        parts.append(embed(texts[start : start + EMBEDDED_AT_ONCE]))
-        alive()
-    return np.vstack(parts)
+def _embedded(texts: Sequence[str], embed: Callable[[Sequence[str]], FloatArray]) -> FloatArray:
+    starts = range(0, len(texts), EMBEDDED_AT_ONCE)
+    return np.vstack([embed(texts[start : start + EMBEDDED_AT_ONCE]) for start in starts])

@@ -12,7 +12,7 @@ begin anew.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from hashlib import sha256
 from io import BytesIO
@@ -35,7 +35,6 @@ from ragcore.text.question_pairs import MADE, folds_of
 FOLDS = 4
 K = 10
 EMBEDDED_AT_ONCE = 32
-ALIVE_AFTER = 1024  # questions that are compared, a multiple of a block; some seconds
 LEAST_HELD_OUT = 10
 EQUAL = 1e-9
 WORST = -0.005  # of nDCG@10, below which the lower bound of the difference may not lie
@@ -137,15 +136,11 @@ class AdapterJudge:
     documents: npt.NDArray[np.int64]
     grounds: Grounds
     total: int  # entries of the set; there may be more than are compared
-    alive: Callable[[], None]  # called every ALIVE_AFTER questions; may end the work by raising
 
     @classmethod
-    def of_training(
-        cls, *, scope: Scope, home: KnowledgeSet, stored: Sequence[Mapping[str, Any]], alive: Callable[[], None]
-    ) -> AdapterJudge:
+    def of_training(cls, *, scope: Scope, home: KnowledgeSet, stored: Sequence[Mapping[str, Any]]) -> AdapterJudge:
         """Read vectors and embed questions. Raises AdapterTrainingError where too little is left to judge with."""
         found = passage_vectors(scope=scope, set_id=home.pk)
-        alive()
         if not len(found.chunks):
             raise AdapterTrainingError("empty")
         starts = np.flatnonzero(np.r_[True, found.chunks[1:] != found.chunks[:-1]])
@@ -161,7 +156,7 @@ class AdapterJudge:
         bodies = _bodies(found.vectors, found.is_body, starts)
         rows = lambda chunks: [row[chunk] for chunk in chunks if chunk in row]  # noqa: E731
         pairs = TrainingPairs(
-            questions=_embedded([one["question"] for one in usable], scope, alive),
+            questions=_embedded([one["question"] for one in usable], scope),
             passages=bodies[[place[chunk] for chunk in trained]],
             right=[rows(one["chunks"]) for one in usable],
             touches=touches,
@@ -180,7 +175,6 @@ class AdapterJudge:
                 pairs=_fingerprint(can_be_used, np.array(trained, np.int64), touches), chunks=found.chunks[starts]
             ),
             total=found.total,
-            alive=alive,
         )
 
     def on(self, grounds: Grounds) -> AdapterJudge | None:
@@ -203,8 +197,7 @@ class AdapterJudge:
         """The training as it is now."""
         adapted = training.held_out()
         recall, ndcg = self.ranked(adapted)
-        kept = training.kept()
-        self.alive()
+        adapter = training.kept()
         slope, level = plain_scale(self.pairs.questions[self.pairs.held_out], adapted, self.pairs.passages)
         counts = self.decisive()
         point = {
@@ -215,41 +208,41 @@ class AdapterJudge:
         }
         recall, ndcg = recall[counts], ndcg[counts]
         folds = np.argmax(self.pairs.touches[self.pairs.held_out[counts]], axis=1).astype(np.int64)
-        others = [folds != fold for fold in range(self.pairs.touches.shape[1])]
+        other_folds = [folds != fold for fold in range(self.pairs.touches.shape[1])]
         return Judged(
             round=training.round,
-            adapter=replace(kept, slope=slope, level=level),
+            adapter=replace(adapter, slope=slope, level=level),
             recall=recall,
             ndcg=ndcg,
             folds=folds,
             unchosen=np.stack([recall, ndcg]),
-            worths=np.array([(recall[rest] + ndcg[rest]).mean() if rest.any() else 0.0 for rest in others]),
+            worths=np.array([(recall[rest] + ndcg[rest]).mean() if rest.any() else 0.0 for rest in other_folds]),
             point=point,
         )
 
     def decisive(self) -> npt.NDArray[np.int64]:
         """Which of the held-out questions decide: those that people have asked, where there are enough."""
         origins = [self.stored[at]["origin"] for at in self.pairs.held_out.tolist()]
-        asked = np.flatnonzero([origin not in MADE for origin in origins])
-        return asked if len(asked) >= LEAST_HELD_OUT else np.arange(len(origins))
+        typed_rows = np.flatnonzero([origin not in MADE for origin in origins])
+        return typed_rows if len(typed_rows) >= LEAST_HELD_OUT else np.arange(len(origins))
 
     def ranked(self, adapted: FloatArray) -> tuple[Values, Values]:
         """Recall@10 and nDCG@10 by documents of each held-out question, in their order."""
         recall, ndcg = np.zeros(len(adapted)), np.zeros(len(adapted))
         for block in blocks(len(adapted)):
-            if block.start % ALIVE_AFTER == 0:
-                self.alive()
             scores = adapted[block] @ self.entries.T
             scores = np.maximum.reduceat(scores, self.starts, axis=1)
             k = min(K, scores.shape[1])
             best = np.argpartition(-scores, k - 1, axis=1)[:, :k]
             for at, places in enumerate(best, block.start):
                 order = places[np.argsort(-scores[at - block.start, places], kind="stable")]
-                found = list(dict.fromkeys(self.documents[order].tolist()))
-                wanted = set(self.stored[int(self.pairs.held_out[at])]["documents"])
-                gains = [1 / np.log2(place + 2) for place, document in enumerate(found) if document in wanted]
-                recall[at] = len(gains) / len(wanted)
-                ndcg[at] = sum(gains) / sum(1 / np.log2(place + 2) for place in range(min(len(wanted), K)))
+                document_order = list(dict.fromkeys(self.documents[order].tolist()))
+                relevant = set(self.stored[int(self.pairs.held_out[at])]["documents"])
+                gains = [
+                    1 / np.log2(place + 2) for place, document in enumerate(document_order) if document in relevant
+                ]
+                recall[at] = len(gains) / len(relevant)
+                ndcg[at] = sum(gains) / sum(1 / np.log2(place + 2) for place in range(min(len(relevant), K)))
         return recall, ndcg
 
     def result(self, best: Judged) -> AdapterResult:
@@ -321,11 +314,8 @@ def _bodies(vectors: FloatArray, is_body: npt.NDArray[np.bool_], starts: npt.NDA
     return vectors[chosen]
 
 
-def _embedded(questions: Sequence[str], scope: Scope, alive: Callable[[], None]) -> FloatArray:
+def _embedded(questions: Sequence[str], scope: Scope) -> FloatArray:
     """float32[q, 768]."""
-    parts = []
-    for start in range(0, len(questions), EMBEDDED_AT_ONCE):
-        parts.append(question_vectors(questions[start : start + EMBEDDED_AT_ONCE], scope=scope))
-        if start % (8 * EMBEDDED_AT_ONCE) == 0:
-            alive()
+    starts = range(0, len(questions), EMBEDDED_AT_ONCE)
+    parts = [question_vectors(questions[start : start + EMBEDDED_AT_ONCE], scope=scope) for start in starts]
     return np.vstack([np.zeros((0, space_dimensions(scope=scope)), np.float32), *parts])

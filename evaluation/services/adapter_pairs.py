@@ -54,7 +54,7 @@ MOST_MADE = 2_000
 MOST_WRITTEN = 300  # passages for which a language model writes questions
 MOST_CANDIDATES = 10_000  # made pairs that are screened
 MOST_WHOLE = 3  # passages of a document that all count where nothing says which one answers
-QUESTIONS_ONLY = RepresentationOptions(sections=False, tables=False, captions=False, summaries=False, questions=True)
+QUESTIONS_ONLY = RepresentationOptions(tables=False, summaries=False, questions=True)
 
 Key = tuple[float, ...]  # the place of a made pair among all of them
 
@@ -113,21 +113,12 @@ class _State:
 
 
 class PairCollection:
-    """The pairs of a set as far as they are collected.
-
-    `alive` is called while a language model writes and while pairs are compared, and may end the work by raising.
-    """
+    """The pairs of a set as far as they are collected."""
 
     def __init__(
-        self,
-        *,
-        scope: Scope,
-        home: KnowledgeSet,
-        origins: Sequence[str] = (),
-        alive: Callable[[], None],
-        stored: bytes | None = None,
+        self, *, scope: Scope, home: KnowledgeSet, origins: Sequence[str] = (), stored: bytes | None = None
     ) -> None:
-        self.scope, self.home, self.alive = scope, home, alive
+        self.scope, self.home = scope, home
         self.passages = SetPassages(scope=scope, set_id=home.pk)
         self._state = (
             _State([phase for name, phases in PHASES.items() if name in origins for phase in phases])
@@ -150,7 +141,7 @@ class PairCollection:
         return _packed(self._state)
 
     def advance(self) -> None:
-        """One step: some cases, documents or passages. Raises what `alive` raises; the step counts as not done then."""
+        """One step: some cases, documents or passages."""
         steps: dict[str, Callable[[], int | None]] = {
             "golden": self._golden,
             "vote": self._votes,
@@ -166,12 +157,12 @@ class PairCollection:
         self._state.place = place or 0
 
     def result(self) -> CollectedPairs:
-        """All pairs, screened and balanced; `alive` is called meanwhile."""
+        """All pairs, screened and balanced."""
         state = self._state
-        screened = pairs_screen([*state.asked, *state.made.pairs()], alive=self.alive)
-        asked = sum(pair.origin not in MADE for pair in screened.kept)
+        screened = pairs_screen([*state.asked, *state.made.pairs()])
+        typed_pairs = sum(pair.origin not in MADE for pair in screened.kept)
         lengths = self.passages.lengths(pair.chunks[0] for pair in screened.kept if pair.origin in MADE)
-        balanced = pairs_balance(screened.kept, lengths, most=min(MOST_MADE, asked or MOST_MADE))
+        balanced = pairs_balance(screened.kept, lengths, most=min(MOST_MADE, typed_pairs or MOST_MADE))
         dropped = Counter(screened.dropped) + Counter(balanced.dropped) + state.dropped
         if state.made.left_out:
             dropped["balance"] += state.made.left_out
@@ -185,11 +176,18 @@ class PairCollection:
         rows = GoldenCase.objects.filter(golden_set__in=golden_sets_about(knowledge_set=self.home))
         rows = rows.exclude(relevant=[]).filter(expects_refusal=False, pk__gt=state.place).order_by("pk")
         cases = list(rows[: min(CASES_AT_ONCE, MOST_GOLDEN - state.cases)])
-        named = documents_by_name(scope=self.scope, names=chain.from_iterable(case.relevant for case in cases))
-        held = self.passages.with_passages(chain.from_iterable(named.values()))
+        documents_of_names = documents_by_name(
+            scope=self.scope, names=chain.from_iterable(case.relevant for case in cases)
+        )
+        with_passages = self.passages.with_passages(chain.from_iterable(documents_of_names.values()))
         for case in cases:
-            documents = {one for name in case.relevant for one in named.get(name, ()) if one in held}
-            right = {chunk: one for one in documents for chunk in self._answering(case, one)}
+            documents = {
+                document_id
+                for name in case.relevant
+                for document_id in documents_of_names.get(name, ())
+                if document_id in with_passages
+            }
+            right = {chunk: document_id for document_id in documents for chunk in self._answering(case, document_id)}
             if right:
                 state.asked.append(_pair(case.question, right, "golden"))
             elif documents:
@@ -205,28 +203,30 @@ class PairCollection:
         if len(passages) == 1:
             return [passages[0][0]]
         for texts in (case.passages, case.answers):
-            wanted = [plain for text in texts if len(plain := squeeze(text)) > 1]
-            found = [chunk for chunk, said in passages if any(plain in said for plain in wanted)]
-            if found:
-                return found
+            answer_texts = [plain for text in texts if len(plain := squeeze(text)) > 1]
+            answering_chunks = [
+                chunk for chunk, passage_text in passages if any(plain in passage_text for plain in answer_texts)
+            ]
+            if answering_chunks:
+                return answering_chunks
         return [chunk for chunk, _said in passages] if len(passages) <= MOST_WHOLE else []
 
     def _votes(self) -> None:
         """Questions whose answers people found helpful, with the passages that the answers point to."""
-        mine: dict[str, Any] = {"tenant_id": self.home.tenant_id, "documents": self.passages.documents()}
-        self._cited(answers_voted_for(**mine), "vote")
+        conditions: dict[str, Any] = {"tenant_id": self.home.tenant_id, "documents": self.passages.documents()}
+        self._cited(answers_voted_for(**conditions), "vote")
 
     def _citations(self) -> None:
         """Questions with the sources that people opened."""
-        mine: dict[str, Any] = {"tenant_id": self.home.tenant_id, "documents": self.passages.documents()}
-        self._cited(answers_opened(**mine), "citation")
+        conditions: dict[str, Any] = {"tenant_id": self.home.tenant_id, "documents": self.passages.documents()}
+        self._cited(answers_opened(**conditions), "citation")
 
     def _cited(self, answers: Iterable[UsefulAnswer], origin: Origin) -> None:
         """Their questions with those of their sources that are passages of the set; all at once, they are not many."""
-        told = [(answer.question, [one.chunk_id for one in answer.citations]) for answer in answers]
-        known = self.passages.document_of(chain.from_iterable(chunks for _question, chunks in told))
-        for question, chunks in told:
-            if right := {chunk: known[chunk] for chunk in chunks if chunk in known}:
+        questions = [(answer.question, [citation.chunk_id for citation in answer.citations]) for answer in answers]
+        document_by_chunk = self.passages.document_of(chain.from_iterable(chunks for _question, chunks in questions))
+        for question, chunks in questions:
+            if right := {chunk: document_by_chunk[chunk] for chunk in chunks if chunk in document_by_chunk}:
                 self._state.asked.append(_pair(question, right, origin))
 
     # ── what is made ────────────────────────────────────────────────────────────────────────────
@@ -237,10 +237,10 @@ class PairCollection:
         rows = ChunkEdit.objects.filter(document__in=documents, kind=ChunkEdit.Kind.QUESTIONS)
         rows = rows.filter(state=ChunkEdit.State.APPLIED, pk__gt=self._state.place).order_by("pk")
         edits = list(rows[:EDITS_AT_ONCE])
-        held = self.passages.with_passages(edit.document_id for edit in edits)
-        passage_of = self.passages.by_text({edit.anchor_text for edit in edits if edit.document_id in held})
+        with_passages = self.passages.with_passages(edit.document_id for edit in edits)
+        passage_of = self.passages.by_text({edit.anchor_text for edit in edits if edit.document_id in with_passages})
         for edit in edits:
-            if edit.document_id not in held or edit.anchor_text not in passage_of:
+            if edit.document_id not in with_passages or edit.anchor_text not in passage_of:
                 continue
             chunk, document = passage_of[edit.anchor_text]
             for at, question in enumerate(edit.questions):
@@ -255,25 +255,27 @@ class PairCollection:
             state.by_model = model is not None
             state.chosen = self.passages.every(MOST_WRITTEN if state.by_model else MOST_MADE)
         some = state.chosen[state.place : state.place + WRITTEN_AT_ONCE]
-        known = self.passages.texts(some)
-        chosen = [known[chunk] for chunk in some if chunk in known]
+        text_by_chunk = self.passages.texts(some)
+        chosen = [text_by_chunk[chunk] for chunk in some if chunk in text_by_chunk]
         drafts = [
-            ChunkDraft(ordinal=at, text=one.text, tokens=1, heading_path=one.heading_path)
-            for at, one in enumerate(chosen)
+            ChunkDraft(ordinal=at, text=passage.text, tokens=1, heading_path=passage.heading_path)
+            for at, passage in enumerate(chosen)
         ]
-        made = represent(
+        representation = represent(
             drafts,
             options=QUESTIONS_ONLY,
             model=model if state.by_model else None,
             tokenizer=model_registry.tokenizer(),
             counter=model_registry.counter(),
-            alive=self.alive,
+            alive=lambda: None,
         )
-        state.by_model = state.by_model and made.counts.get("model.unavailable", 0) < GIVE_UP_AFTER
-        for at, entry in enumerate(made.entries):
+        state.by_model = state.by_model and representation.counts.get("model.unavailable", 0) < GIVE_UP_AFTER
+        for at, entry in enumerate(representation.entries):
             if entry.kind == "question":
-                one = chosen[entry.ordinal]
-                self._state.made.add((0, 1, state.place, at), _pair(entry.text, {one.chunk: one.document}, "question"))
+                passage = chosen[entry.ordinal]
+                self._state.made.add(
+                    (0, 1, state.place, at), _pair(entry.text, {passage.chunk: passage.document}, "question")
+                )
         after = state.place + len(some)
         return after if after < len(state.chosen) else None
 
@@ -282,9 +284,9 @@ class PairCollection:
         documents, last = self.passages.headings_after(self._state.place)
         for document, passages in documents.items():
             by_heading: dict[str, dict[int, int]] = defaultdict(dict)
-            for one in passages:
-                if one.heading_path and one.heading_path[-1] != one.title:
-                    by_heading[one.heading_path[-1]][one.chunk] = document
+            for passage in passages:
+                if passage.heading_path and passage.heading_path[-1] != passage.title:
+                    by_heading[passage.heading_path[-1]][passage.chunk] = document
             for heading, right in by_heading.items():
                 if len(right) <= MOST_WHOLE:
                     pair = _pair(f"{passages[0].title} {heading}", right, "heading")
@@ -296,20 +298,9 @@ class PairCollection:
         documents, last = self.passages.headings_after(self._state.place)
         for document, passages in documents.items():
             if passages[0].title and len(passages) <= MOST_WHOLE:
-                pair = _pair(passages[0].title, {one.chunk: document for one in passages}, "title")
+                pair = _pair(passages[0].title, {passage.chunk: document for passage in passages}, "title")
                 self._state.made.add((2, pair.chunks[0]), pair)
         return last
-
-
-def pairs_collect(
-    *, scope: Scope, knowledge_set: KnowledgeSet, origins: Sequence[str], alive: Callable[[], None]
-) -> CollectedPairs:
-    """Pairs of these origins, screened and balanced. `alive` is called every few seconds, and may end it by raising."""
-    collection = PairCollection(scope=scope, home=knowledge_set, origins=origins, alive=alive)
-    while not collection.is_over:
-        collection.advance()
-        alive()
-    return collection.result()
 
 
 def _pair(question: str, right: dict[int, int], origin: Origin) -> QuestionPair:
@@ -329,7 +320,7 @@ def _hash(pair: QuestionPair) -> int:
 
 
 def _packed(state: _State) -> bytes:
-    told = {
+    packed_sample = {
         "phases": state.phases,
         "place": state.place,
         "cases": state.cases,
@@ -340,24 +331,24 @@ def _packed(state: _State) -> bytes:
         "chosen": state.chosen,
         "by_model": state.by_model,
     }
-    return zlib.compress(json.dumps(told, ensure_ascii=False).encode("utf-8", "surrogatepass"), 1)
+    return zlib.compress(json.dumps(packed_sample, ensure_ascii=False).encode("utf-8", "surrogatepass"), 1)
 
 
 def _unpacked(stored: bytes) -> _State:
-    told = json.loads(zlib.decompress(stored).decode("utf-8", "surrogatepass"))
-    made = PairSample(MOST_CANDIDATES)
-    for key, values in told["made"]:
-        made.add(tuple(key), pair_of(values))
-    made.offered = told["offered"]
+    content = json.loads(zlib.decompress(stored).decode("utf-8", "surrogatepass"))
+    sample = PairSample(MOST_CANDIDATES)
+    for key, values in content["made"]:
+        sample.add(tuple(key), pair_of(values))
+    sample.offered = content["offered"]
     return _State(
-        phases=told["phases"],
-        place=told["place"],
-        cases=told["cases"],
-        asked=[pair_of(values) for values in told["asked"]],
-        made=made,
-        dropped=Counter(told["dropped"]),
-        chosen=told["chosen"],
-        by_model=told["by_model"],
+        phases=content["phases"],
+        place=content["place"],
+        cases=content["cases"],
+        asked=[pair_of(values) for values in content["asked"]],
+        made=sample,
+        dropped=Counter(content["dropped"]),
+        chosen=content["chosen"],
+        by_model=content["by_model"],
     )
 
 

@@ -16,7 +16,7 @@ from django.db.models import Q
 from accounts.errors import NotFoundError
 from accounts.scope import Scope
 from evaluation.services.bearing_judge import BearingJudge, passages_find
-from evaluation.services.lab import Expected, expected_find
+from evaluation.services.lab.searches import Expected, expected_find
 from knowledge import model_registry
 from knowledge.models import Chunk, ChunkEdit
 from knowledge.selectors import documents_askable
@@ -128,15 +128,15 @@ def _holding(scope: Scope, question: str, wanted: Wanted) -> Bearing | None:
 
 def _near(scope: Scope, question: str, *, but: Collection[int]) -> Bearing | None:
     """The first passage with nearly all words of the question close together; `but`: chunks that are left out."""
-    found = passages_find(scope=scope, query=question)
-    others = (chunk for chunk in found.chunks if chunk.pk not in but)
-    plain = next((c for c in others if window_coverage(found.weights, c.text) >= PLAIN_COVERAGE), None)
+    evidence = passages_find(scope=scope, query=question)
+    other_chunks = (chunk for chunk in evidence.chunks if chunk.pk not in but)
+    plain = next((c for c in other_chunks if window_coverage(evidence.weights, c.text) >= PLAIN_COVERAGE), None)
     return _of_chunk(plain, certainty=NEAR, way="words") if plain else None
 
 
 def _judged(judge: BearingJudge, verdict: BearingVerdict, cited: Collection[int]) -> Bearing | None:
     """The first passage that states the answer, one that the answer cites before others."""
-    askable = documents_askable(scope=judge.scope, within=judge.within).order_by().values("live_version_id")
+    askable = documents_askable(scope=judge.scope).order_by().values("live_version_id")
     rows = Chunk.objects.select_related("version__document").filter(version__in=askable, retired=None)
     chunks = rows.defer("version__markdown", "version__sketch").in_bulk([one.id for one in verdict.stated])
     stated = sorted((one for one in verdict.stated if one.id in chunks), key=lambda one: one.id not in cited)
@@ -144,8 +144,8 @@ def _judged(judge: BearingJudge, verdict: BearingVerdict, cited: Collection[int]
         return None
     best = chunks[stated[0].id]
     documents = frozenset(chunks[one.id].version.document_id for one in stated) - {best.version.document_id}
-    found = _of_chunk(best, certainty=JUDGED, way="judge")
-    return replace(found, quotation=stated[0].quotation, others=documents)
+    bearing = _of_chunk(best, certainty=JUDGED, way="judge")
+    return replace(bearing, quotation=stated[0].quotation, others=documents)
 
 
 def window_coverage(weights: Mapping[str, float], text: str) -> float:
@@ -165,14 +165,14 @@ def _of_chunk(chunk: Chunk, *, certainty: float, way: Way) -> Bearing:
 
 def _all_named(scope: Scope, question: str, wanted: Wanted, cited: Collection[int]) -> list[Bearing]:
     """One for each name that leads somewhere. Raises NotFoundError where none does."""
-    found: list[Bearing] = []
+    bearings: list[Bearing] = []
     for name in (wanted.passage, *wanted.also):
         with suppress(NotFoundError):
             expected = expected_find(scope=scope, name=name)
-            found.append(_named(expected, question=question, answers=wanted.texts, cited=cited))
-    if not found:
+            bearings.append(_named(expected, question=question, answers=wanted.texts, cited=cited))
+    if not bearings:
         raise NotFoundError("any_document")
-    return found
+    return bearings
 
 
 def _most_missing(found: Sequence[Bearing], *, wanted: Wanted, answer: str) -> Bearing:
@@ -180,9 +180,9 @@ def _most_missing(found: Sequence[Bearing], *, wanted: Wanted, answer: str) -> B
     if len(found) == 1:
         return found[0]
     whole = [one for one in found if contains_gold(one.text, wanted.answers)]
-    said = searchable(answer)
+    answer_text = searchable(answer)
     words = dict.fromkeys(word for text in wanted.texts for word in _words(text))
-    lacking = {word: 1.0 for word in words if not contains_terms([needles(word)], said)[0]}
+    lacking = {word: 1.0 for word in words if not contains_terms([needles(word)], answer_text)[0]}
     best = max(whole or found, key=lambda one: share_in(lacking, one.text))
     return replace(best, others=frozenset(one.expected.document.pk for one in found if one is not best))
 
@@ -228,8 +228,8 @@ def _bearing(
 
 
 def _is_beside(chunk: Chunk, chunks: Sequence[Chunk], answers: Sequence[str]) -> bool:
-    near = [one for one in chunks if abs(one.ordinal - chunk.ordinal) <= 1]
-    return contains_gold(join_passages([one.text for one in near])[0], answers)
+    near = [neighbour for neighbour in chunks if abs(neighbour.ordinal - chunk.ordinal) <= 1]
+    return contains_gold(join_passages([neighbour.text for neighbour in near])[0], answers)
 
 
 def _split_pair(chunks: Sequence[Chunk], answers: Sequence[str]) -> Chunk | None:
@@ -252,12 +252,12 @@ def _chunks(version: int | None) -> list[Chunk]:
     """
     if version is None:
         return []
-    shown = Q(retired=None) | Q(edit__kind=ChunkEdit.Kind.DISABLE)
-    rows = Chunk.objects.filter(shown, version=version, kind="body").order_by("ordinal", "pk")
+    is_visible = Q(retired=None) | Q(edit__kind=ChunkEdit.Kind.DISABLE)
+    rows = Chunk.objects.filter(is_visible, version=version, kind="body").order_by("ordinal", "pk")
     places: dict[int, Chunk] = {}
     for chunk in rows[:MAX_PASSAGES]:
-        held = places.get(chunk.ordinal)
-        if held is None or held.retired is not None:
+        former = places.get(chunk.ordinal)
+        if former is None or former.retired is not None:
             places[chunk.ordinal] = chunk
     return list(places.values())
 

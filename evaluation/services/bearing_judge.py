@@ -44,10 +44,10 @@ class FoundPassages:
     weights: Mapping[str, float]
 
 
-def passages_find(*, scope: Scope, query: str, within: Scope | None = None) -> FoundPassages:
-    """At most SEARCHED hits with what was merged into them; `within`: only such that a second person may ask, too."""
+def passages_find(*, scope: Scope, query: str) -> FoundPassages:
+    """At most SEARCHED hits with what was merged into them."""
     request = RetrievalRequest(query=query, top_k=SEARCHED, options={"cliff": False})
-    state = retrieve(scope=scope, request=request, within=within).state
+    state = retrieve(scope=scope, request=request).state
     ids = [chunk for c in state.candidates for chunk in ((c.passage and c.passage.merged) or (c.chunk,))]
     chunks = Chunk.objects.select_related("version__document").defer("version__markdown", "version__sketch")
     rows = chunks.in_bulk(ids)
@@ -56,7 +56,7 @@ def passages_find(*, scope: Scope, query: str, within: Scope | None = None) -> F
 
 @dataclass(slots=True, kw_only=True)
 class BearingJudge:
-    """The judge of one diagnosis. `within`: the rights of the asker, where somebody else diagnoses.
+    """The judge of one diagnosis. `scope`: limited by the asker, where somebody else diagnoses.
 
     `told` says afterwards what came of it, for people: outcome, model, passages, tokens, and the cost where the price
     of the model is known; empty where no language model for judging is configured, or nobody was asked. `ruled_out`:
@@ -64,7 +64,6 @@ class BearingJudge:
     """
 
     scope: Scope
-    within: Scope | None
     told: dict[str, Any] = field(default_factory=dict)
     ruled_out: frozenset[int] = frozenset()
 
@@ -100,7 +99,7 @@ class BearingJudge:
         llm = diagnosis_judge(seconds=REQUEST_SECONDS)
         if llm is None:
             return None
-        chunks = passages_find(scope=self.scope, query=question, within=self.within).chunks
+        chunks = passages_find(scope=self.scope, query=question).chunks
         ordered = sorted(chunks, key=lambda chunk: chunk.pk not in first)
         until = monotonic() + JUDGE_SECONDS
         llm.seconds_left = lambda: until - monotonic()
@@ -111,8 +110,7 @@ class BearingJudge:
         return verdict
 
     def _key(self, question: str, model: str) -> str:
-        both = (self.scope,) if self.within is None else (self.scope, self.within)
-        rights = "|".join(search_circumstances(scope=scope) for scope in both)
+        rights = "|".join(search_circumstances(scope=person) for person in self.scope.persons)
         return f"bearing:{circumstances_digest(rights, f'{model}:{load(PROMPT).sha256}:{question}')}"
 
 

@@ -17,9 +17,9 @@ from chat.models import Message
 from chat.turns.replay import answer_again
 from chat.types import AnswerRecord
 from evaluation.models import GoldenCase
-from evaluation.services.lab import expected_find
-from evaluation.services.lab_export import golden_case_save
-from evaluation.services.lab_replay import replay_get
+from evaluation.services.lab.export import golden_case_save
+from evaluation.services.lab.replay import replay_get
+from evaluation.services.lab.searches import expected_find
 from feedback.models import BadCase
 from feedback.resolutions import REFUSED
 from feedback.triage import case_mark
@@ -89,12 +89,12 @@ def case_mark_passage(
 
     Raises NotFoundError for a name that leads nowhere, and without the right to review the case.
     """
-    found = expected_find(scope=scope, name=passage) if passage.strip() else None
+    expected = expected_find(scope=scope, name=passage) if passage.strip() else None
     return case_mark(
         actor=actor,
         case=case,
-        document_id=found.document.pk if found else None,
-        ordinal=found.ordinal if found else None,
+        document_id=expected.document.pk if expected else None,
+        ordinal=expected.ordinal if expected else None,
         right_answer=right_answer,
         accepted=accepted,
     )
@@ -105,9 +105,9 @@ def golden_answers(case: BadCase) -> list[str]:
 
     They are looked for letter by letter: a written answer that is longer than a phrase is none of them.
     """
-    written = case.right_answer.strip()
-    is_phrase = 0 < len(written) <= MOST_PHRASE and "\n" not in written
-    return list(case.accepted) or ([written] if is_phrase else [])
+    answer = case.right_answer.strip()
+    is_phrase = 0 < len(answer) <= MOST_PHRASE and "\n" not in answer
+    return list(case.accepted) or ([answer] if is_phrase else [])
 
 
 def case_to_golden(*, scope: Scope, actor: User, case: BadCase, golden_set_id: int) -> GoldenCase:
@@ -168,7 +168,7 @@ def _is_answered(record: AnswerRecord, case: BadCase) -> bool:
 def _records(trace: Mapping[str, Any]) -> dict[str, Mapping[str, Any]]:
     """The records of the stages of answer and search by name, in their order; of one that ran twice the last."""
     answer = (trace.get("reasoning") or {}).get("stages") or ()
-    return {one["stage"]: one for one in (*answer, *(trace.get("stages") or ()))}
+    return {record["stage"]: record for record in (*answer, *(trace.get("stages") or ()))}
 
 
 def _stages(then: Mapping[str, Any], now: Mapping[str, Any]) -> Iterator[StageChange]:
@@ -188,9 +188,8 @@ def _passages(
 ) -> Iterator[PassageChange]:
     """Passages of both results that asker and viewer may read, in the order of today and then of that time."""
     ids_then, ids_now = (_chunk_ids(trace) for trace in (then, now))
-    asker = scope_for(message.conversation.user)
-    within = None if asker.user_id == scope.user_id else asker
-    askable = documents_askable(scope=scope, within=within).order_by().values("pk")
+    shared = scope.limited_to(scope_for(message.conversation.user))
+    askable = documents_askable(scope=shared).order_by().values("pk")
     opened = documents_readable(scope=scope).order_by().values("pk")
     rows = Chunk.objects.select_related("version__document").filter(pk__in=[*ids_then, *ids_now])
     rows = rows.filter(version__document__in=askable).filter(version__document__in=opened)
@@ -210,16 +209,16 @@ def _passages(
 
 
 def _chunk_ids(trace: Mapping[str, Any]) -> list[int]:
-    return [int(one["chunk_id"]) for one in trace.get("candidates") or ()]
+    return [int(candidate["chunk_id"]) for candidate in trace.get("candidates") or ()]
 
 
 def _options(then: Mapping[str, Any], now: Mapping[str, Any]) -> Iterator[OptionChange]:
     """What differs, by name; nothing where nothing was recorded then."""
     before, after = _flat(then), _flat(now)
     for group, name in sorted(before.keys() & after.keys() if before else ()):
-        one = OptionChange(group=group, name=name, then=before[group, name], now=after[group, name])
-        if str(one.then) != str(one.now):
-            yield one
+        change = OptionChange(group=group, name=name, then=before[group, name], now=after[group, name])
+        if str(change.then) != str(change.now):
+            yield change
 
 
 def _flat(trace: Mapping[str, Any]) -> dict[tuple[str, str], Any]:

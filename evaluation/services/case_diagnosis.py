@@ -33,10 +33,10 @@ OWNERS = 3  # who are tried after the asker
 
 def cases_without_diagnosis(*, tenant_id: int) -> QuerySet[BadCase]:
     """Cases that are not closed and whose answer was not diagnosed, or not since they were opened again; by number."""
-    known = Diagnosis.objects.filter(message=OuterRef("message_id"))
-    since = known.filter(created__gte=OuterRef("reopened"))
-    mine = BadCase.objects.filter(message__conversation__tenant_id=tenant_id).exclude(state=BadCase.State.CLOSED)
-    return mine.filter(~Exists(known) | Q(reopened__isnull=False) & ~Exists(since)).order_by("pk")
+    diagnoses = Diagnosis.objects.filter(message=OuterRef("message_id"))
+    since = diagnoses.filter(created__gte=OuterRef("reopened"))
+    cases = BadCase.objects.filter(message__conversation__tenant_id=tenant_id).exclude(state=BadCase.State.CLOSED)
+    return cases.filter(~Exists(diagnoses) | Q(reopened__isnull=False) & ~Exists(since)).order_by("pk")
 
 
 @transaction.atomic
@@ -87,14 +87,14 @@ def known_answer(case: BadCase) -> Wanted:
     if case.marked_document_id is not None or case.accepted:
         return Wanted(passage=marked_passage(case), answers=tuple(case.accepted))
     tenant_id = case.message.conversation.tenant_id
-    asked = (case.message.question, standalone_question(case.message))
-    golden = GoldenCase.objects.filter(golden_set__tenant_id=tenant_id, question__in=asked).order_by("pk").first()
+    questions = (case.message.question, standalone_question(case.message))
+    golden = GoldenCase.objects.filter(golden_set__tenant_id=tenant_id, question__in=questions).order_by("pk").first()
     if golden is None:
         return Wanted()
-    first, *others = golden.relevant or [""]
+    first, *also = golden.relevant or [""]
     return Wanted(
         passage=first,
-        also=tuple(others),
+        also=tuple(also),
         expects_refusal=golden.expects_refusal,
         answers=tuple(golden.answers),
         points=tuple(golden.key_points),

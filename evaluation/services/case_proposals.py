@@ -24,7 +24,7 @@ from evaluation.queue import PROPOSE_CASES
 from evaluation.services.golden_files import LIMITS
 from knowledge.models import Chunk
 from knowledge.selectors import documents_askable, documents_readable
-from knowledge.services.model_slots import background_model
+from knowledge.services.model_slots import background_json_model
 from work.models import Job
 from work.services import job_cancel_now, work_start
 
@@ -44,7 +44,7 @@ def proposals_start(
     """
     if not 1 <= wanted <= MOST_WANTED:
         raise CaseProposalError("wanted", most=MOST_WANTED)
-    if with_model and background_model() is None:
+    if with_model and background_json_model() is None:
         raise CaseProposalError("no_model")
     chunks = _chosen(scope, golden_set, wanted * PASSAGES_PER_CASE)
     if not chunks:
@@ -76,15 +76,15 @@ def _chosen(scope: Scope, golden_set: GoldenSet, most: int) -> list[int]:
     """Passages of as many documents as there are, in an order that is always the same and favours none."""
     sets = list(golden_set.sets.order_by().values_list("pk", flat=True))
     versions = documents_askable(scope=scope, sets=sets).filter(tenant_id=golden_set.tenant_id)
-    known = list(versions.order_by().values_list("live_version_id", flat=True))
-    taken = sorted((pk for pk in known if pk is not None), key=_spread)[:most]
-    rows = Chunk.objects.filter(version_id__in=taken, retired=None, kind__in=(Chunk.Kind.BODY, Chunk.Kind.WHOLE))
+    live = list(versions.order_by().values_list("live_version_id", flat=True))
+    spread = sorted((pk for pk in live if pk is not None), key=_spread)[:most]
+    rows = Chunk.objects.filter(version_id__in=spread, retired=None, kind__in=(Chunk.Kind.BODY, Chunk.Kind.WHOLE))
     place = Window(RowNumber(), partition_by=F("version_id"), order_by=MD5(Cast("pk", TextField())))
     few = rows.annotate(place=place).filter(place__lte=PASSAGES_PER_DOCUMENT).order_by("place")
     of_version: dict[int, list[int]] = {}
     for version, chunk in few.values_list("version_id", "pk"):
         of_version.setdefault(version, []).append(chunk)
-    rounds = [of_version.get(version, []) for version in taken]
+    rounds = [of_version.get(version, []) for version in spread]
     return [chunks[at] for at in range(PASSAGES_PER_DOCUMENT) for chunks in rounds if at < len(chunks)][:most]
 
 
@@ -128,13 +128,13 @@ def proposal_decide(
     proposal = rows.filter(pk=proposal_id).first()
     if proposal is None:
         raise NotFoundError("proposed_case")
-    made = _cases(proposal, values) if values is not None else []
+    cases = _cases(proposal, values) if values is not None else []
     proposal.state = ProposedCase.State.ACCEPTED if values is not None else ProposedCase.State.REJECTED
     proposal.decided_by = actor
     proposal.save(update_fields=["state", "decided_by"])
     action = "golden_case.accept" if values is not None else "golden_case.reject"
     audit_record(actor=actor, action=action, target=golden_set.name, proposal=proposal.pk)
-    return made
+    return cases
 
 
 def _cases(proposal: ProposedCase, values: Mapping[str, Any]) -> list[GoldenCase]:
@@ -143,12 +143,12 @@ def _cases(proposal: ProposedCase, values: Mapping[str, Any]) -> list[GoldenCase
     if not question:
         raise InvalidGoldenCaseError("question")
     texts = {"question": [question], "answers": answers, "key_points": points}
-    if any(len(text) > LIMITS[name] for name, given in texts.items() for text in given):
+    if any(len(text) > LIMITS[name] for name, lines in texts.items() for text in lines):
         raise InvalidGoldenCaseError("length")
     styles = proposal.styles if question == proposal.question else {}  # phrasings of other words mean something else
     phrased = {str(GoldenCase.Style.ORIGINAL): question, **styles}
     document = proposal.document
-    known = set(proposal.golden_set.cases.filter(question__in=phrased.values()).values_list("question", flat=True))
+    stored = set(proposal.golden_set.cases.filter(question__in=phrased.values()).values_list("question", flat=True))
     rows = [
         GoldenCase(
             golden_set=proposal.golden_set,
@@ -161,7 +161,7 @@ def _cases(proposal: ProposedCase, values: Mapping[str, Any]) -> list[GoldenCase
             tags=["proposed"],
         )
         for style, text in phrased.items()
-        if text not in known
+        if text not in stored
     ]
     return GoldenCase.objects.bulk_create(rows)
 

@@ -102,15 +102,15 @@ def remedy_apply(
         offer = remedy.offer(about) if remedy is not None else None
         if remedy is None or offer is None:
             raise RemedyNotOfferedError
-        given = chosen(offer.fields, values)
-        done = remedy.apply(about, given)
+        fields = chosen(offer.fields, values)
+        outcome = remedy.apply(about, fields)
         with transaction.atomic():
             application = RemedyApplication.objects.create(
                 case=case,
                 kind=kind,
-                values=given,
-                before=done.before,
-                document_id=done.document,
+                values=fields,
+                before=outcome.before,
+                document_id=outcome.document,
                 applied_by=actor,
             )
             audit_record(actor=actor, action="remedy.apply", target=f"#{case.pk}", case=case.pk, kind=kind)
@@ -145,20 +145,15 @@ def case_draft_publish(*, scope: Scope, actor: User, case: BadCase, draft_id: in
     return draft_publish(scope=scope, actor=actor, draft=_draft(scope, actor, case, draft_id))
 
 
-def case_drafts(*, case: BadCase) -> Sequence[OptionsDraft]:
-    """Open drafts of a case, the latest first."""
-    return list(OptionsDraft.objects.filter(application__case=case, state=OptionsDraft.State.OPEN))
-
-
 def _about(scope: Scope, actor: User, case: BadCase) -> About:
-    found = case_get(scope=scope, case_id=case.pk, is_reviewer=is_reviewing(actor))
-    return About(scope=scope, actor=actor, case=found)
+    row = case_get(scope=scope, case_id=case.pk, is_reviewer=is_reviewing(actor))
+    return About(scope=scope, actor=actor, case=row)
 
 
 def _draft(scope: Scope, actor: User, case: BadCase, draft_id: int) -> OptionsDraft:
     about = _about(scope, actor, case)
     rows = OptionsDraft.objects.filter(application__case=about.case, state=OptionsDraft.State.OPEN)
-    found = rows.select_related("knowledge_set").filter(pk=draft_id).first()
-    if found is None:
+    draft = rows.select_related("knowledge_set").filter(pk=draft_id).first()
+    if draft is None:
         raise NotFoundError
-    return found
+    return draft

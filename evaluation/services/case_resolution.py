@@ -91,8 +91,8 @@ def cases_doubtful(*, scope: Scope, cases: Sequence[BadCase]) -> set[int]:
     keys = {case.pk: question_key(case.message.question) for case in cases}
     in_use = approved_in_force().filter(tenant_id=scope.tenant_id, keys__overlap=list(keys.values()))
     approved = {key for of_row in in_use.values_list("keys", flat=True) for key in of_row}
-    known = {pk for pk, key in keys.items() if key in approved}
-    return not_found_claimed(cases=cases) | set(mistaken.values_list("pk", flat=True)) | known
+    doubtful = {pk for pk, key in keys.items() if key in approved}
+    return not_found_claimed(cases=cases) | set(mistaken.values_list("pk", flat=True)) | doubtful
 
 
 def cases_reopen(*, actor: User, batch_id: int) -> tuple[CaseBatch, int]:
@@ -102,10 +102,10 @@ def cases_reopen(*, actor: User, batch_id: int) -> tuple[CaseBatch, int]:
     """
     batch, restored = batch_undo(actor=actor, batch_id=batch_id)
     scope = scope_for(actor)
-    made = RemedyApplication.objects.filter(
+    applications = RemedyApplication.objects.filter(
         case__in=restored, kind=GOLDEN_CASE, applied_by=actor, applied__gte=batch.at, undone=None
     )
-    for application in made.select_related("case"):
+    for application in applications.select_related("case"):
         remedy_undo(scope=scope, actor=actor, case=application.case, application_id=application.pk)
     return batch, len(restored)
 

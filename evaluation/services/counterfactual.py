@@ -20,7 +20,7 @@ from chat.turns.replay import Intervention, answer_again
 from evaluation.errors import NoRightAnswerKnownError
 from evaluation.models import Diagnosis
 from evaluation.selectors import diagnosis_latest
-from evaluation.services.lab_replay import replay_get
+from evaluation.services.lab.replay import replay_get
 from feedback.models import BadCase
 from knowledge.models import Chunk
 from knowledge.selectors import documents_readable
@@ -44,16 +44,18 @@ def case_recover(*, scope: Scope, viewer: User, case: BadCase, is_reviewer: bool
     points = list(diagnosis.points) if diagnosis else []
     if diagnosis is None or passage is None or not (answers or points):
         raise NoRightAnswerKnownError
-    found: dict[str, bool] = {}
+    recovered: dict[str, bool] = {}
     for place in PLACES:
         record = async_to_sync(answer_again)(message=message, viewer=scope, intervention=_intervention(place, passage))
-        found[place] = is_right(record.text, answers=answers, points=points)
-        if found[place]:
+        recovered[place] = is_right(record.text, answers=answers, points=points)
+        if recovered[place]:
             break
     with transaction.atomic():
-        evidence: dict[str, Any] = {**diagnosis.evidence, "tried": found, "recovers": _first(found)}
+        evidence: dict[str, Any] = {**diagnosis.evidence, "tried": recovered, "recovers": _first(recovered)}
         Diagnosis.objects.filter(pk=diagnosis.pk).update(evidence=evidence)
-        audit_record(actor=viewer, action="case.recover", target=f"#{case.pk}", case=case.pk, recovers=_first(found))
+        audit_record(
+            actor=viewer, action="case.recover", target=f"#{case.pk}", case=case.pk, recovers=_first(recovered)
+        )
     diagnosis.evidence = evidence
     return diagnosis
 
@@ -63,18 +65,18 @@ def is_right(text: str, *, answers: Sequence[str], points: Sequence[str]) -> boo
     return (not answers or contains_gold(text, answers)) and all(contains_gold(text, [point]) for point in points)
 
 
-def _first(found: dict[str, bool]) -> str:
-    return next((place for place, is_right in found.items() if is_right), NOWHERE)
+def _first(recovered: dict[str, bool]) -> str:
+    return next((place for place, is_right in recovered.items() if is_right), NOWHERE)
 
 
 def _intervention(place: str, passage: Passage) -> Intervention:
-    given = {
+    values = {
         "as_it_is": Intervention(),
         "cutoff": Intervention(keeps_all=True),
         "search": Intervention(document=passage.document),
         "context": Intervention(passage=replace(passage, chunk=-passage.chunk)),
     }
-    return given[place]
+    return values[place]
 
 
 def _passage(scope: Scope, diagnosis: Diagnosis) -> Passage | None:

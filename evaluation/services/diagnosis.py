@@ -20,9 +20,9 @@ from chat.models import Message, MessageCitation
 from evaluation.models import Diagnosis as StoredDiagnosis
 from evaluation.services.bearing import Bearing, Wanted, bearing_find, window_coverage
 from evaluation.services.bearing_judge import BearingJudge
-from evaluation.services.lab import lab_run
-from evaluation.services.lab_replay import Replay, replay_get
-from evaluation.services.lab_types import LabRow, LabRun
+from evaluation.services.lab.replay import Replay, replay_get
+from evaluation.services.lab.searches import lab_run
+from evaluation.services.lab.types import LabRow, LabRun
 from feedback.features import standalone_question
 from knowledge import model_registry
 from ragcore.diagnosis.classify import diagnose
@@ -77,8 +77,7 @@ def answer_diagnose(
     """
     replay = replay_get(scope=scope, message_id=message_id, is_reviewer=is_reviewer)
     message = replay.message
-    other = replay.asker if replay.asker.pk != viewer.pk else None
-    judge = BearingJudge(scope=scope, within=scope_for(other) if other else None)
+    judge = BearingJudge(scope=scope.limited_to(scope_for(replay.asker)))
     bearing = bearing_find(
         scope=scope,
         question=replay.question.text,

@@ -58,10 +58,10 @@ def choices_find(*, scope: Scope, query: str) -> list[DocumentChoice]:
 
 def _passages(scope: Scope, query: str) -> list[DocumentChoice]:
     request = RetrievalRequest(query=query, mode="bm25", top_k=SEARCHED_PASSAGES, rerank=False)
-    found = [candidate.chunk for candidate in retrieve(scope=scope, request=request).state.candidates]
-    known = {chunk: shown for chunk, shown in chunks_titled(scope=scope, chunks=found).items() if shown[3]}
-    found = [chunk for chunk in found if chunk in known][:MOST_PASSAGES]
-    ordinals = dict(Chunk.objects.filter(pk__in=known).values_list("pk", "ordinal"))
+    chunk_ids = [candidate.chunk for candidate in retrieve(scope=scope, request=request).state.candidates]
+    passages = {chunk: passage for chunk, passage in chunks_titled(scope=scope, chunks=chunk_ids).items() if passage[3]}
+    chunk_ids = [chunk for chunk in chunk_ids if chunk in passages][:MOST_PASSAGES]
+    ordinals = dict(Chunk.objects.filter(pk__in=passages).values_list("pk", "ordinal"))
     return [
         DocumentChoice(
             value=f"#{document}:{ordinals[chunk] + 1}",
@@ -70,8 +70,8 @@ def _passages(scope: Scope, query: str) -> list[DocumentChoice]:
             detail=_plain(text)[:EXCERPT],
             text=text,
         )
-        for chunk in found
-        for document, external_id, title, text in [known[chunk]]
+        for chunk in chunk_ids
+        for document, external_id, title, text in [passages[chunk]]
     ]
 
 
@@ -82,21 +82,21 @@ def _plain(markdown: str) -> str:
 
 def names_labelled(*, scope: Scope, names: Iterable[str]) -> dict[str, str]:
     """Name -> title of its document, with the number of the passage; names that lead nowhere are left out."""
-    wanted = [name for name in names if name]
-    passages = {name: match for name in wanted if (match := PASSAGE.fullmatch(name))}
-    plain = {name: f"#{passages[name][1]}" if name in passages else name for name in wanted}
+    nonempty = [name for name in names if name]
+    passages = {name: match for name in nonempty if (match := PASSAGE.fullmatch(name))}
+    plain = {name: f"#{passages[name][1]}" if name in passages else name for name in nonempty}
     titles = documents_titled(scope=scope, names=plain.values())
     return {
         name: _passage_label(titles[plain[name]], int(passages[name][2])) if name in passages else titles[plain[name]]
-        for name in wanted
+        for name in nonempty
         if plain[name] in titles
     }
 
 
 def names_unknown(*, scope: Scope, names: Sequence[str]) -> list[str]:
     """Those of the names (external ids, #numbers) that belong to no document which the asker may open, in order."""
-    known = documents_titled(scope=scope, names=names)
-    return [name for name in dict.fromkeys(names) if name not in known]
+    titles = documents_titled(scope=scope, names=names)
+    return [name for name in dict.fromkeys(names) if name not in titles]
 
 
 def _passage_label(title: str, number: int) -> str:

@@ -56,34 +56,35 @@ def experiments_watch() -> int:
 def experiment_look(*, experiment_id: int) -> bool:
     """Whether something was decided: it is rolled back, or its owners hear for the first time that it wins."""
     rows = Experiment.objects.select_for_update(of=("self",)).select_related("knowledge_set")
-    found = rows.filter(pk=experiment_id, state=State.RUNNING).first()
-    if found is None:
+    experiment = rows.filter(pk=experiment_id, state=State.RUNNING).first()
+    if experiment is None:
         return False
-    outcomes = experiment_outcomes(found)
-    if worse := [one.code for one in outcomes if one.comparison.verdict == "worse"]:
-        experiment_end(found, State.ROLLED_BACK)
-        _decided(found, WORSE, worse)
+    outcomes = experiment_outcomes(experiment)
+    if worse := [outcome.code for outcome in outcomes if outcome.comparison.verdict == "worse"]:
+        experiment_end(experiment, State.ROLLED_BACK)
+        _decided(experiment, WORSE, worse)
         return True
-    better = [one.code for one in outcomes if one.comparison.verdict == "better"]
-    is_known = AuditEvent.objects.filter(action=BETTER, tenant_id=found.tenant_id, data__experiment=found.pk).exists()
+    better = [outcome.code for outcome in outcomes if outcome.comparison.verdict == "better"]
+    events = AuditEvent.objects.filter(action=BETTER, tenant_id=experiment.tenant_id)
+    is_known = events.filter(data__experiment=experiment.pk).exists()
     if not better or is_known:
         return False
-    _decided(found, BETTER, better)
+    _decided(experiment, BETTER, better)
     return True
 
 
-def _decided(found: Experiment, action: str, outcomes: list[str]) -> None:
+def _decided(experiment: Experiment, action: str, outcomes: list[str]) -> None:
     """Record it, with nobody as its actor, and tell those who own the set and who started the experiment."""
-    home = found.knowledge_set
-    data = {"experiment": found.pk, "outcomes": outcomes}
-    event_add(actor=None, tenant_id=found.tenant_id, action=action, target=home.code, data=data)
+    home = experiment.knowledge_set
+    data = {"experiment": experiment.pk, "outcomes": outcomes}
+    event_add(actor=None, tenant_id=experiment.tenant_id, action=action, target=home.code, data=data)
     people = {user.pk: user for user in home.owners.all()}
-    if found.created_by is not None:
-        people[found.created_by.pk] = found.created_by
+    if experiment.created_by is not None:
+        people[experiment.created_by.pk] = experiment.created_by
     recipients: list[User] = list(people.values())
     notification_send(
         recipients=recipients,
         kind=EXPERIMENT_WORSE if action == WORSE else EXPERIMENT_BETTER,
-        data={"name": found.name, **home.told_names, "outcomes": outcomes},
+        data={"name": experiment.name, **home.told_names, "outcomes": outcomes},
         link=reverse("admin:evaluation_experiments"),
     )

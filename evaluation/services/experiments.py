@@ -82,11 +82,12 @@ def experiment_stop(*, actor: User, experiment_id: int) -> Experiment:
 
     Raises NotFoundError.
     """
-    found = _locked(actor, experiment_id)
-    if found.state == State.RUNNING:
-        experiment_end(found, State.STOPPED)
-        audit_record(actor=actor, action="experiment.stop", target=found.knowledge_set.code, experiment=found.pk)
-    return found
+    experiment = _locked(actor, experiment_id)
+    if experiment.state == State.RUNNING:
+        experiment_end(experiment, State.STOPPED)
+        home = experiment.knowledge_set
+        audit_record(actor=actor, action="experiment.stop", target=home.code, experiment=experiment.pk)
+    return experiment
 
 
 def experiment_publish(*, actor: User, experiment_id: int) -> Experiment:
@@ -95,14 +96,14 @@ def experiment_publish(*, actor: User, experiment_id: int) -> Experiment:
     Raises NotFoundError, ExperimentError for one that was rolled back, MeasuredFirstError where golden sets guard the
     knowledge set, and what changing settings raises.
     """
-    found = experiments_of(scope=scope_for(actor)).filter(pk=experiment_id).first()
-    if found is not None and found.state not in (State.PUBLISHED, State.ROLLED_BACK):
+    experiment = experiments_of(scope=scope_for(actor)).filter(pk=experiment_id).first()
+    if experiment is not None and experiment.state not in (State.PUBLISHED, State.ROLLED_BACK):
         raise_if_guarded(
             actor=actor,
-            knowledge_set=found.knowledge_set,
-            options=found.options,
-            note=_note(found),
-            origin={"experiment": found.pk},
+            knowledge_set=experiment.knowledge_set,
+            options=experiment.options,
+            note=_note(experiment),
+            origin={"experiment": experiment.pk},
         )
     return _publish(actor=actor, experiment_id=experiment_id)
 
@@ -113,22 +114,23 @@ def _note(experiment: Experiment) -> str:
 
 @transaction.atomic
 def _publish(*, actor: User, experiment_id: int) -> Experiment:
-    found = _locked(actor, experiment_id)
-    if found.state == State.PUBLISHED:
-        return found
-    if found.state == State.ROLLED_BACK:
+    experiment = _locked(actor, experiment_id)
+    if experiment.state == State.PUBLISHED:
+        return experiment
+    if experiment.state == State.ROLLED_BACK:
         raise ExperimentError("ended")
-    before = found.knowledge_set.options
+    before = experiment.knowledge_set.options
     set_options_update(
         scope=scope_for(actor),
         actor=actor,
-        set_id=found.knowledge_set_id,
-        options=found.options,
-        why=ChangeNote(note=_note(found), is_measured=True),
+        set_id=experiment.knowledge_set_id,
+        options=experiment.options,
+        why=ChangeNote(note=_note(experiment), is_measured=True),
     )
-    experiment_note_published(found, before=before)
-    audit_record(actor=actor, action="experiment.publish", target=found.knowledge_set.code, experiment=found.pk)
-    return found
+    experiment_note_published(experiment, before=before)
+    home = experiment.knowledge_set
+    audit_record(actor=actor, action="experiment.publish", target=home.code, experiment=experiment.pk)
+    return experiment
 
 
 @transaction.atomic
@@ -138,37 +140,38 @@ def experiment_roll_back(*, actor: User, experiment_id: int) -> Experiment:
 
     Raises NotFoundError.
     """
-    found = _locked(actor, experiment_id)
-    if found.state == State.PUBLISHED:
-        before, now = found.before or {}, found.knowledge_set.options
+    experiment = _locked(actor, experiment_id)
+    if experiment.state == State.PUBLISHED:
+        before, now = experiment.before or {}, experiment.knowledge_set.options
         options = {
             code: {
                 name: before.get(code, {}).get(name)
                 for name, value in values.items()
                 if now.get(code, {}).get(name) == value
             }
-            for code, values in found.options.items()
+            for code, values in experiment.options.items()
         }
         set_options_update(
             scope=scope_for(actor),
             actor=actor,
-            set_id=found.knowledge_set_id,
+            set_id=experiment.knowledge_set_id,
             options=options,
             why=ChangeNote(
                 kind=OptionsChange.Kind.UNDO,  # restoring what was is never held back
-                note=str(_("Experiment rolled back: %(name)s") % {"name": found.name}),
+                note=str(_("Experiment rolled back: %(name)s") % {"name": experiment.name}),
             ),
         )
-    if found.state in (State.RUNNING, State.PUBLISHED):
-        experiment_end(found, State.ROLLED_BACK)
-        audit_record(actor=actor, action="experiment.roll_back", target=found.knowledge_set.code, experiment=found.pk)
-    return found
+    if experiment.state in (State.RUNNING, State.PUBLISHED):
+        experiment_end(experiment, State.ROLLED_BACK)
+        home = experiment.knowledge_set
+        audit_record(actor=actor, action="experiment.roll_back", target=home.code, experiment=experiment.pk)
+    return experiment
 
 
 def experiments_of(*, scope: Scope) -> QuerySet[Experiment]:
     """Experiments of the sets that the person keeps, the latest first."""
-    kept = sets_managed(scope=scope).order_by().values("pk")
-    return Experiment.objects.filter(knowledge_set__in=kept).select_related("knowledge_set", "created_by")
+    sets = sets_managed(scope=scope).order_by().values("pk")
+    return Experiment.objects.filter(knowledge_set__in=sets).select_related("knowledge_set", "created_by")
 
 
 def _locked(actor: User, experiment_id: int) -> Experiment:
@@ -177,10 +180,10 @@ def _locked(actor: User, experiment_id: int) -> Experiment:
     return Experiment.objects.select_for_update(of=("self",)).select_related("knowledge_set").get(pk=experiment_id)
 
 
-def experiment_end(found: Experiment, state: str) -> None:
+def experiment_end(experiment: Experiment, state: str) -> None:
     """End one that the caller has locked; who asks next gets the settings of the set."""
-    found.state, found.ended = state, found.ended or timezone.now()
-    found.save(update_fields=["state", "ended"])
+    experiment.state, experiment.ended = state, experiment.ended or timezone.now()
+    experiment.save(update_fields=["state", "ended"])
 
 
 # ── figures ─────────────────────────────────────────────────────────────────────────────────────
@@ -208,13 +211,13 @@ def experiment_outcomes(experiment: Experiment) -> Sequence[Outcome]:
     )
     votes = Vote.objects.filter(message__figures__in=rows).order_by()
     calm = Case(When(Exists(complaint), then=Value(0.0)), default=Value(1.0), output_field=FloatField())
-    found = [
+    figures = [
         ("votes", _by_person(votes, vote_up, arm="message__figures__arm", person="user_id")),
         ("calm", _by_person(rows.annotate(value=calm), F("value"))),
         ("supported", _by_person(rows.exclude(supported=None), F("supported"))),
         ("answered", _by_person(rows, answered)),
     ]
-    alpha = ALPHA / len(found)
+    alpha = ALPHA / len(figures)
     return [
         Outcome(
             code=code,
@@ -222,7 +225,7 @@ def experiment_outcomes(experiment: Experiment) -> Sequence[Outcome]:
                 live=arms[TurnFigures.Arm.LIVE], candidate=arms[TurnFigures.Arm.CANDIDATE], alpha=alpha
             ),
         )
-        for code, arms in found
+        for code, arms in figures
     ]
 
 
@@ -231,4 +234,4 @@ def _by_person(rows: QuerySet[Any], value: Any, *, arm: str = "arm", person: str
     people: dict[str, list[tuple[int, float]]] = {name: [] for name in TurnFigures.Arm.values}
     for row in rows.filter(~Q(**{arm: ""})).values(arm, person).annotate(number=Count("pk"), total=Sum(value)):
         people[row[arm]].append((row["number"], float(row["total"] or 0.0)))
-    return {name: ArmFigures(people=found) for name, found in people.items()}
+    return {name: ArmFigures(people=sums) for name, sums in people.items()}

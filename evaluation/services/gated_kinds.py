@@ -21,7 +21,7 @@ from accounts.scope import Scope
 from chat.models import Experiment
 from evaluation.errors import ChangeNotDecidableError
 from evaluation.models import GatedChange, OptionsDraft
-from evaluation.services.run_plans import ConfigurationPlan, Tried
+from evaluation.services.runs.plans import ConfigurationPlan, Tried
 from knowledge.model_registry import live_model
 from knowledge.model_setup import setup_now
 from knowledge.models import KnowledgeSet, LexiconVersion, QueryAdapter, RerankerFit, SetEmbedder
@@ -31,12 +31,13 @@ from knowledge.selectors.search_models import OF_ENVIRONMENT
 from knowledge.services.embedder_switch import switch_check, switch_finish
 from knowledge.services.lexicon import lexicon_version_drop, lexicon_version_use
 from knowledge.services.options import ChangeNote, Given, options_merge, set_options_update, site_options_update
-from knowledge.services.query_adapters import adapter_switch_on
-from knowledge.services.reranker_fits import fit_switch_on
 from knowledge.services.search_models import reranker_use
 from knowledge.services.set_embedders import set_embedder_switch_on
 from knowledge.services.sets import set_update
+from knowledge.versions.query_adapters import QueryAdapters
+from knowledge.versions.reranker_fits import RerankerFits
 from ragcore.options import options_sha256
+from work.versions import version_activate
 
 DRAFT = "draft"  # name of the configuration
 
@@ -68,10 +69,10 @@ class SetOptionsKind:
     shared_by = ""
 
     def draft(self, change: GatedChange) -> ConfigurationPlan:
-        asked = asked_options(
+        options = asked_options(
             change.knowledge_set, options=change.payload["options"], replaces=change.payload["replaces"]
         )
-        return ConfigurationPlan(name=DRAFT, options=asked)
+        return ConfigurationPlan(name=DRAFT, options=options)
 
     def publish(self, change: GatedChange, *, scope: Scope, actor: User) -> None:
         before = change.knowledge_set.options
@@ -135,7 +136,7 @@ class QueryAdapterKind:
         return ConfigurationPlan(name=DRAFT, options={"retrieval": {"query_adapter": change.payload["number"]}})
 
     def publish(self, change: GatedChange, *, scope: Scope, actor: User) -> None:
-        adapter_switch_on(scope=scope, actor=actor, adapter_id=change.payload["adapter"], reason=change.reason)
+        version_publish(QueryAdapters.name, change.payload["adapter"], change, scope=scope, actor=actor)
 
     def discard(self, change: GatedChange) -> None:
         """Nothing waits."""
@@ -162,11 +163,11 @@ class EmbedderKind:
     shared_by = "switch"
 
     def draft(self, change: GatedChange) -> ConfigurationPlan:
-        asked: dict[str, Any] = {"embedder_switch": change.payload["switch"]}
+        options: dict[str, Any] = {"embedder_switch": change.payload["switch"]}
         is_default = "min_cosine" not in change.knowledge_set.options.get("retrieval", {})
         if is_default and (floor := change.payload.get("floor")) is not None:
-            asked["min_cosine"] = round(floor, 3)
-        return ConfigurationPlan(name=DRAFT, options={"retrieval": asked})
+            options["min_cosine"] = round(floor, 3)
+        return ConfigurationPlan(name=DRAFT, options={"retrieval": options})
 
     def publish(self, change: GatedChange, *, scope: Scope, actor: User) -> Callable[[], object] | None:
         if not is_last(change):
@@ -186,8 +187,8 @@ class RerankerKind:
 
     def draft(self, change: GatedChange) -> ConfigurationPlan:
         model = change.payload["model"]
-        asked = OF_ENVIRONMENT if model is None else model
-        return ConfigurationPlan(name=DRAFT, options={"retrieval": {"reranker_model": asked}})
+        reranker = OF_ENVIRONMENT if model is None else model
+        return ConfigurationPlan(name=DRAFT, options={"retrieval": {"reranker_model": reranker}})
 
     def publish(self, change: GatedChange, *, scope: Scope, actor: User) -> None:
         if is_last(change):
@@ -207,7 +208,7 @@ class RerankerFitKind:
 
     def publish(self, change: GatedChange, *, scope: Scope, actor: User) -> None:
         if is_last(change):
-            fit_switch_on(scope=scope, actor=actor, fit_id=change.payload["fit"], reason=change.reason)
+            version_publish(RerankerFits.name, change.payload["fit"], change, scope=scope, actor=actor)
 
     def discard(self, change: GatedChange) -> None:
         """Nothing waits."""
@@ -268,6 +269,11 @@ KINDS: Mapping[str, GatedKind] = {
 }
 
 
+def version_publish(kind: str, version_id: int, change: GatedChange, *, scope: Scope, actor: User) -> None:
+    """Bring a version into use whose measuring is over. Raises what `version_activate` raises."""
+    version_activate(kind=kind, scope=scope, actor=actor, version_id=version_id, reason=change.reason, is_measured=True)
+
+
 def changes_together(change: GatedChange) -> QuerySet[GatedChange]:
     """The changes of other sets that are one act with this one; none for what one set has alone."""
     key = KINDS[change.kind].shared_by
@@ -281,7 +287,7 @@ def is_last(change: GatedChange) -> bool:
     """Whether every other set has let the act pass: the latest change of each is published."""
     latest = changes_together(change).order_by("knowledge_set_id", "-pk").distinct("knowledge_set_id")
     passed = (GatedChange.State.PUBLISHED, GatedChange.State.OVERRIDDEN)
-    return all(one.state in passed for one in latest)
+    return all(change_of_set.state in passed for change_of_set in latest)
 
 
 def draft_note_published(draft: OptionsDraft, *, before: Mapping[str, Any]) -> None:
@@ -317,8 +323,8 @@ def asked_options(row: KnowledgeSet, *, options: Given, replaces: bool) -> dict[
 def inherited_changes(row: KnowledgeSet, *, before: Given, after: Given) -> bool:
     """Whether other default settings change how questions are answered from a set."""
     for code in QUERY_GROUPS:
-        old, new, own = before.get(code, {}), after.get(code, {}), row.options.get(code, {})
-        if any(old.get(name) != new.get(name) and name not in own for name in {**old, **new}):
+        old, new, of_set = before.get(code, {}), after.get(code, {}), row.options.get(code, {})
+        if any(old.get(name) != new.get(name) and name not in of_set for name in {**old, **new}):
             return True
     return False
 

@@ -25,7 +25,8 @@ from accounts.selectors import scope_for
 from evaluation.errors import ChangeNotDecidableError
 from evaluation.models import EvaluationRun, GatedChange, GoldenSet
 from evaluation.selectors import golden_sets_about, golden_sets_listed
-from evaluation.services.comparison import (
+from evaluation.services.gated_kinds import KINDS, asked_options, changes_together, live_sha256
+from evaluation.services.runs.comparison import (
     Comparison,
     GateVerdict,
     comparison_of,
@@ -33,15 +34,16 @@ from evaluation.services.comparison import (
     configuration_means,
     gate_judge,
 )
-from evaluation.services.gated_kinds import KINDS, asked_options, changes_together, live_sha256
-from evaluation.services.run_plans import ConfigurationPlan
-from evaluation.services.runs import run_cancel, run_start
+from evaluation.services.runs.lifecycle import run_cancel, run_start
+from evaluation.services.runs.plans import ConfigurationPlan
 from knowledge.errors import MeasuredFirstError
 from knowledge.models import KnowledgeSet, QueryAdapter, SetEmbedder
 from knowledge.selectors import set_owned, sets_managed, sets_readable
 from knowledge.services.options import Given
+from knowledge.versions.query_adapters import QueryAdapters
 from notifications.kinds import notification_kind
 from notifications.services import notification_send
+from work.versions import version_gate
 
 logger = logging.getLogger(__name__)
 
@@ -93,7 +95,7 @@ def change_hold(
         )
         change_measure(change=change, golden_sets=golden_sets, actor=actor)
         _audit(change, actor, "change.measure")
-    return change
+    return change_settle(change=change)  # at once, where there is nobody to ask for
 
 
 def change_of_options(
@@ -119,11 +121,13 @@ def change_of_options(
     return change_hold(actor=actor, knowledge_set=knowledge_set, kind=Kind.SET_OPTIONS, payload=payload, note=note)
 
 
-def change_of_adapter(*, actor: User, adapter: QueryAdapter, note: str = "") -> GatedChange | None:
-    """Measure fitted query vectors before they are switched on; None where nothing guards the set."""
+@version_gate(QueryAdapters.name)
+def adapter_gate(adapter: QueryAdapter, actor: User) -> None:
+    """Raises MeasuredFirstError where golden sets guard the set: they are asked with and without the version."""
     payload = {"adapter": adapter.pk, "number": adapter.number}
-    home = adapter.knowledge_set
-    return change_hold(actor=actor, knowledge_set=home, kind=Kind.QUERY_ADAPTER, payload=payload, note=note)
+    change = change_hold(actor=actor, knowledge_set=adapter.knowledge_set, kind=Kind.QUERY_ADAPTER, payload=payload)
+    if change is not None:
+        raise MeasuredFirstError(change=change.pk)
 
 
 def change_of_set_embedder(*, actor: User, embedder: SetEmbedder, note: str = "") -> GatedChange | None:
@@ -158,8 +162,8 @@ def asker_of(*, actor: User | None, knowledge_set: KnowledgeSet) -> User | None:
     if owner is not None:
         return owner
     staff = people.filter(is_staff=True)
-    able = (one for one in staff if scope_for(one).administers != "nothing" and _may_ask(one, knowledge_set))
-    return next(able, None)
+    administrators = (person for person in staff if scope_for(person).administers != "nothing")
+    return next((person for person in administrators if _may_ask(person, knowledge_set)), None)
 
 
 def _may_ask(user: User, knowledge_set: KnowledgeSet) -> bool:
@@ -204,7 +208,7 @@ def run_judge(run: EvaluationRun) -> GateResult:
         means=configuration_means(draft),
         floors=run.golden_set.floors,
         comparison=comparison,
-        failures=[configuration_failures(one) for one in (live, draft)],
+        failures=[configuration_failures(configuration) for configuration in (live, draft)],
     )
     return GateResult(run=run, comparison=comparison, verdict=verdict)
 
@@ -217,7 +221,7 @@ def change_settle(*, change: GatedChange) -> GatedChange:
     if any(run.is_open for run in runs):
         return change
     results = change_results(change=change)
-    passed = bool(results) and all(one.verdict is not None and one.verdict.has_passed for one in results)
+    passed = bool(results) and all(result.verdict is not None and result.verdict.has_passed for result in results)
     state = State.PASSED if passed else State.FAILED
     with transaction.atomic():
         _locked(change)  # of the changes of one act that are settled at once, one is the last
@@ -227,25 +231,23 @@ def change_settle(*, change: GatedChange) -> GatedChange:
     return change
 
 
-def changes_watch() -> int:
-    """Settle every change whose runs are over; how many were. Safe to run twice."""
-    measuring = GatedChange.objects.filter(state=State.MEASURING).select_related("knowledge_set", "requested_by")
-    settled = 0
-    for change in measuring.order_by("pk"):
+def changes_settle(*, run_id: int) -> None:
+    """Settle the changes that a run measures, now that it is over. Safe to run twice, and whoever runs it."""
+    measuring = GatedChange.objects.filter(state=State.MEASURING, runs=run_id)
+    for change in measuring.select_related("knowledge_set", "requested_by").order_by("pk"):
         try:
-            settled += change_settle(change=change).state != State.MEASURING
-        except Exception:  # of one change: the others are not kept waiting
+            change_settle(change=change)
+        except Exception:  # the run is over all the same; who looks at the change settles it
             logger.exception("change %s could not be settled", change.pk)
-    return settled
 
 
 def _tell(change: GatedChange, kind: str) -> None:
     """Who asked for the change hears when all that is one act with it is measured; the owners of a set hear of their
     part of such an act at once: it is not published without them.
     """
-    others = changes_together(change)
-    people = list(change.knowledge_set.owners.all()) if others.exists() else []
-    if change.requested_by is not None and not others.filter(state=State.MEASURING).exists():
+    together = changes_together(change)
+    people = list(change.knowledge_set.owners.all()) if together.exists() else []
+    if change.requested_by is not None and not together.filter(state=State.MEASURING).exists():
         people.append(change.requested_by)
     notification_send(
         recipients=people,
@@ -275,13 +277,13 @@ def change_publish(*, scope: Scope, actor: User, change: GatedChange, reason: st
             raise ChangeNotDecidableError("stale")
         before, is_override = row.state, row.state == State.FAILED
         row.reason = reason.strip() if is_override else ""
-        left = KINDS[row.kind].publish(row, scope=scope, actor=actor)
+        remainder = KINDS[row.kind].publish(row, scope=scope, actor=actor)
         _decide(row, actor, State.OVERRIDDEN if is_override else State.PUBLISHED, reason.strip() if is_override else "")
         record = partial(_audit, row, actor, "change.override" if is_override else "change.publish", reason=row.reason)
-        if left is None:
+        if remainder is None:
             record()
         else:
-            transaction.on_commit(partial(_finish, row, left, record, before=before))
+            transaction.on_commit(partial(_finish, row, remainder, record, before=before))
     return row
 
 
@@ -296,13 +298,13 @@ def _locked(change: GatedChange) -> GatedChange:
     return rows.get(pk=change.pk)
 
 
-def _finish(row: GatedChange, left: Callable[[], object], record: Callable[[], None], *, before: str) -> None:
+def _finish(row: GatedChange, remainder: Callable[[], object], record: Callable[[], None], *, before: str) -> None:
     """Do what is left of an act, and record it. Where it fails, the change is open again. Raises what it raises.
 
     Where the process dies meanwhile the change stays published: who starts the act again is not held by it any more.
     """
     try:
-        left()
+        remainder()
     except Exception:
         published = GatedChange.objects.filter(pk=row.pk, state=row.state)
         published.update(state=before, reason="", decided_by=None, decided=None)
@@ -319,10 +321,10 @@ def change_discard(*, change: GatedChange, actor: User | None) -> GatedChange:
         if not row.is_open:
             raise ChangeNotDecidableError("over")
         together = changes_together(row).filter(state__in=OPEN).select_related("knowledge_set")
-        for one in (row, *together.order_by("pk")):
-            _runs_end(one, actor)
-            _decide(one, actor, State.DISCARDED, "")
-            _audit(one, actor, "change.discard")
+        for discarded in (row, *together.order_by("pk")):
+            _runs_end(discarded, actor)
+            _decide(discarded, actor, State.DISCARDED, "")
+            _audit(discarded, actor, "change.discard")
         KINDS[row.kind].discard(row)
     return row
 
@@ -353,6 +355,6 @@ def _audit(row: GatedChange, actor: User | None, action: str, **data: str) -> No
 def changes_shown(*, scope: Scope) -> QuerySet[GatedChange]:
     """Changes of sets that the asker keeps, and those whose golden sets they see; newest first."""
     runs = EvaluationRun.objects.filter(golden_set__in=golden_sets_listed(scope=scope)).order_by().values("pk")
-    mine = sets_managed(scope=scope).order_by().values("pk")
-    rows = GatedChange.objects.filter(Q(runs__in=runs) | Q(knowledge_set__in=mine)).distinct()
+    sets = sets_managed(scope=scope).order_by().values("pk")
+    rows = GatedChange.objects.filter(Q(runs__in=runs) | Q(knowledge_set__in=sets)).distinct()
     return rows.select_related("knowledge_set", "requested_by")

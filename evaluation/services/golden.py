@@ -68,21 +68,21 @@ def golden_import(
 
 def _unknown(scope: Scope, rows: Sequence[GoldenRow]) -> Iterator[Fault]:
     """A fault for each name that leads to no document which the person may open."""
-    known = documents_by_name(scope=scope, names={name for row in rows for name in row.relevant})
+    ids = documents_by_name(scope=scope, names={name for row in rows for name in row.relevant})
     for row in rows:
         for name in row.relevant:
-            if name not in known:
+            if name not in ids:
                 yield row.line, GoldenLineError("unknown_document", name=name)
 
 
 def _rows_put(golden_set: GoldenSet, rows: Iterable[GoldenRow]) -> tuple[int, int]:
     """(added, updated) cases, by question."""
-    known = {case.question: case for case in golden_set.cases.all()}
+    stored = {case.question: case for case in golden_set.cases.all()}
     fresh: dict[str, GoldenCase] = {}
     updated: dict[str, GoldenCase] = {}
     fields: list[str] = []
     for row in rows:
-        case, values = known.get(row.question), row.values()
+        case, values = stored.get(row.question), row.values()
         fields = list(values)
         if case is None:
             fresh[row.question] = GoldenCase(golden_set=golden_set, question=row.question, **values)
@@ -138,9 +138,9 @@ def version_restore(*, scope: Scope, version: GoldenVersion, actor: User) -> Gol
     rows = [row for row in rows if row.question not in closed]
     golden_set.cases.exclude(question__in=[*closed, *(row.question for row in rows)]).delete()
     _rows_put(golden_set, rows)
-    kept = version_keep(golden_set=golden_set, actor=actor, note=f"v{version.number}")
+    version_before = version_keep(golden_set=golden_set, actor=actor, note=f"v{version.number}")
     audit_record(actor=actor, action="golden_set.restore", target=golden_set.name, version=version.number)
-    return kept
+    return version_before
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

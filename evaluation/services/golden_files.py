@@ -64,15 +64,18 @@ class GoldenRow:
 
     def expectation(self) -> str:
         """A digest of what is expected: the same for cases that differ in style, level, tags and line alone."""
-        told = {name: value for name, value in self.values().items() if name not in ("style", "level", "tags")}
-        return hashlib.sha256(json.dumps(told, sort_keys=True, ensure_ascii=False).encode()).hexdigest()[:16]
+        expected = {name: value for name, value in self.values().items() if name not in ("style", "level", "tags")}
+        return hashlib.sha256(json.dumps(expected, sort_keys=True, ensure_ascii=False).encode()).hexdigest()[:16]
 
     def values(self) -> dict[str, Any]:
         """The fields of a `GoldenCase`, other than its question."""
-        named = (*zip(self.relevant, self.grades, strict=False), *zip(self.passages, self.passage_grades, strict=False))
+        grades = (
+            *zip(self.relevant, self.grades, strict=False),
+            *zip(self.passages, self.passage_grades, strict=False),
+        )
         return {
             **{name: list(getattr(self, name)) for name in LISTS},
-            "grades": {name: grade for name, grade in named if grade != 1},
+            "grades": {name: grade for name, grade in grades if grade != 1},
             "style": str(self.style),
             "level": str(self.level),
             "expects_refusal": self.refusal,
@@ -94,8 +97,8 @@ def row_of(case: GoldenCase) -> GoldenRow:
 
 
 def _grades(names: Iterable[str], grades: Mapping[str, int]) -> tuple[int, ...]:
-    found = tuple(grades.get(name, 1) for name in names)
-    return found if any(grade != 1 for grade in found) else ()
+    numbers = tuple(grades.get(name, 1) for name in names)
+    return numbers if any(grade != 1 for grade in numbers) else ()
 
 
 def row_json(row: GoldenRow) -> dict[str, Any]:
@@ -110,8 +113,10 @@ def row_json(row: GoldenRow) -> dict[str, Any]:
 
 def row_read(values: Mapping[str, Any]) -> GoldenRow:
     """The row of `row_json`, perhaps with an id that does not count."""
-    known: dict[str, Any] = {name: tuple(value) if isinstance(value, list) else value for name, value in values.items()}
-    return GoldenRow(**{name: value for name, value in known.items() if name in FIELDS})
+    fields: dict[str, Any] = {
+        name: tuple(value) if isinstance(value, list) else value for name, value in values.items()
+    }
+    return GoldenRow(**{name: value for name, value in fields.items() if name in FIELDS})
 
 
 # ── writing ─────────────────────────────────────────────────────────────────────────────────────
@@ -136,8 +141,8 @@ def _cell(value: Any) -> str:
         return "yes" if value else "no"
     if not isinstance(value, list):
         return str(value)
-    escaped = [BAR.sub(lambda bar: bar[1] * 2 + "\\|", str(one)) for one in value]
-    ends = [one + "\\" * (len(one) - len(one.rstrip("\\"))) for one in escaped[:-1]]
+    escaped = [BAR.sub(lambda bar: bar[1] * 2 + "\\|", str(item)) for item in value]
+    ends = [item + "\\" * (len(item) - len(item.rstrip("\\"))) for item in escaped[:-1]]
     return "|".join([*ends, *escaped[-1:]])
 
 
@@ -256,18 +261,18 @@ def _faults(values: Mapping[str, Any]) -> Iterator[GoldenLineError]:
 
 
 def _list_faults(field: str, value: Any) -> Iterator[GoldenLineError]:
-    if not isinstance(value, list) or not all(isinstance(one, str) and one.strip() for one in value):
+    if not isinstance(value, list) or not all(isinstance(item, str) and item.strip() for item in value):
         yield GoldenLineError("not_a_list", field=field)
     elif len(value) > MAX_VALUES:
         yield GoldenLineError("many_values", field=field, limit=MAX_VALUES)
-    elif any(len(one) > LIMITS[field] for one in value):
+    elif any(len(item) > LIMITS[field] for item in value):
         yield GoldenLineError("long_values", field=field, limit=LIMITS[field])
     elif not all(map(_is_storable, value)):
         yield GoldenLineError("not_storable", field=field)
 
 
 def _grade_faults(field: str, value: Any, graded: str, names: Any) -> Iterator[GoldenLineError]:
-    numbers = isinstance(value, list) and all(type(one) is int and 1 <= one <= MAX_GRADE for one in value)
+    numbers = isinstance(value, list) and all(type(grade) is int and 1 <= grade <= MAX_GRADE for grade in value)
     if not numbers or (value and isinstance(names, list) and len(value) != len(names)):
         yield GoldenLineError("not_grades", field=field, graded=graded)
 
@@ -280,7 +285,7 @@ def _is_storable(text: str) -> bool:
 def _row(values: Mapping[str, Any], line: int) -> GoldenRow:
     plain = dict(values)
     for name in LISTS:
-        plain[name] = tuple(one.strip() for one in values.get(name, ()))
+        plain[name] = tuple(text.strip() for text in values.get(name, ()))
     for name, graded in GRADED.items():
         plain[name] = tuple(values.get(name, ()))
         if not plain[name]:
@@ -292,6 +297,6 @@ def _row(values: Mapping[str, Any], line: int) -> GoldenRow:
 
 def file_error(faults: list[Fault]) -> InvalidGoldenFileError:
     """The error that names these faults with their lines."""
-    shown = [f"line {line} {fault}" for line, fault in faults[:MAX_FAULTS]]
+    lines = [f"line {line} {fault}" for line, fault in faults[:MAX_FAULTS]]
     more = [f"and {len(faults) - MAX_FAULTS} more"] if len(faults) > MAX_FAULTS else []
-    return InvalidGoldenFileError("lines", lines="; ".join([*shown, *more]), faults=faults)
+    return InvalidGoldenFileError("lines", lines="; ".join([*lines, *more]), faults=faults)

@@ -14,6 +14,7 @@ from accounts.models import User
 from evaluation.models import GatedChange, GoldenSet
 from evaluation.services.gated_kinds import KINDS, inherited_changes
 from evaluation.services.gates import OPEN, Kind, State, change_discard, change_hold, change_of_options, guarding_sets
+from knowledge.errors import MeasuredFirstError
 from knowledge.model_setup import setup_now
 from knowledge.models import EmbedderSwitch, KnowledgeSet, LexiconVersion, RerankerFit, SearchModel
 from knowledge.selectors.options import site_options
@@ -21,6 +22,8 @@ from knowledge.selectors.reranker_fits import LIVE_ONE
 from knowledge.selectors.search_models import IN_USE, reranker_spec
 from knowledge.services.options import Given, options_merge
 from knowledge.services.publish_gate import GateNotice
+from knowledge.versions.reranker_fits import RerankerFits
+from work.versions import version_gate
 
 
 class GoldenGate:
@@ -50,8 +53,8 @@ class GoldenGate:
     def hold_embedder(self, *, actor: User, switch: EmbedderSwitch) -> int | None:
         floors = switch.figures.get("calibration", {}).get("floors", {})
         payload = {"switch": switch.pk, "model": switch.model}
-        own = {"floor": lambda row: floors.get(str(row.tenant_id))}
-        return _hold_each(actor=actor, kind=Kind.EMBEDDER, payload=payload, sets=_guarded(), own=own)
+        further = {"floor": lambda row: floors.get(str(row.tenant_id))}
+        return _hold_each(actor=actor, kind=Kind.EMBEDDER, payload=payload, sets=_guarded(), further=further)
 
     def hold_reranker(self, *, actor: User, model_id: int | None) -> int | None:
         """Of sets that have a reranker of their own, or none, nothing would change."""
@@ -76,16 +79,21 @@ class GoldenGate:
 
     def notice(self, *, row: KnowledgeSet) -> GateNotice:
         change = GatedChange.objects.filter(knowledge_set=row, kind=Kind.SET_OPTIONS, state__in=OPEN).first()
-        names = tuple(one.name for one in guarding_sets(knowledge_set=row))
+        names = tuple(golden_set.name for golden_set in guarding_sets(knowledge_set=row))
         return GateNotice(guards=names, change=None if change is None else change.pk)
 
 
-def fit_hold(*, actor: User, fit: RerankerFit) -> int | None:
-    """Fitted weights of a tenant, measured on its guarded sets that the linear reranker orders; see `GoldenGate`."""
+@version_gate(RerankerFits.name)
+def fit_gate(fit: RerankerFit, actor: User) -> None:
+    """Fitted weights of a tenant, measured on its guarded sets that the linear reranker orders. Raises
+    MeasuredFirstError where there is one that has not let them pass.
+    """
     rows = _guarded(KnowledgeSet.objects.filter(tenant_id=fit.tenant_id))
     sets = [row for row in rows if _takes_fitted_weights(row)]
     payload = {"fit": fit.pk, "number": fit.number}
-    return _hold_each(actor=actor, kind=Kind.RERANKER_FIT, payload=payload, sets=sets)
+    change = _hold_each(actor=actor, kind=Kind.RERANKER_FIT, payload=payload, sets=sets)
+    if change is not None:
+        raise MeasuredFirstError(change=change)
 
 
 def _hold_each(
@@ -95,11 +103,11 @@ def _hold_each(
     payload: Mapping[str, Any],
     sets: Iterable[KnowledgeSet],
     note: str = "",
-    own: Mapping[str, Any] | None = None,
+    further: Mapping[str, Any] | None = None,
 ) -> int | None:
     """The first change of these sets that waits for somebody; what was not measured yet is measured now.
 
-    `own`: further values of the payload, by set. None: every set that is guarded has let it pass.
+    `further`: values of the payload, by set. None: every set that is guarded has let it pass.
     """
     key = KINDS[kind].shared_by or "version"
     first: int | None = None
@@ -109,7 +117,7 @@ def _hold_each(
             continue
         change = same.filter(state__in=OPEN).first()
         if change is None:
-            more = {name: value(row) for name, value in (own or {}).items()}
+            more = {name: value(row) for name, value in (further or {}).items()}
             change = change_hold(actor=actor, knowledge_set=row, kind=kind, payload={**payload, **more}, note=note)
         if first is None and change is not None:
             first = change.pk
@@ -133,8 +141,8 @@ def _takes_reranker_of_site(row: KnowledgeSet) -> bool:
 def _takes_fitted_weights(row: KnowledgeSet) -> bool:
     stored = _stored(row)
     is_told = stored.get("reranker_weights", LIVE_ONE) != LIVE_ONE
-    own = reranker_spec(model_id=stored.get("reranker_model", IN_USE))
-    return bool(stored.get("rerank", True)) and not is_told and (own or setup_now().reranker).is_linear
+    reranker = reranker_spec(model_id=stored.get("reranker_model", IN_USE))
+    return bool(stored.get("rerank", True)) and not is_told and (reranker or setup_now().reranker).is_linear
 
 
 def _stored(row: KnowledgeSet) -> dict[str, Any]:

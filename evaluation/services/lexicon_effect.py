@@ -16,9 +16,9 @@ from accounts.scope import Scope
 from accounts.selectors import scope_for
 from evaluation.models import GoldenCase
 from evaluation.services.gates import asker_of
-from evaluation.services.run_cases import ranked_documents
+from evaluation.services.runs.measuring import ranked_documents
 from knowledge.models import LexiconVersion
-from knowledge.options_draft import OptionsDraft, options_draft
+from knowledge.options_draft import OptionsDraft
 from knowledge.selectors.lexicon import lexicon_of_version
 from knowledge.services import retrieve
 from knowledge.services.lexicon.publishing import former_version, version_measured_set, versions_unmeasured
@@ -33,14 +33,14 @@ MOST_TERMS = 100  # that are told
 
 def lexicons_measure() -> int:
     """Measure every version in use that was not measured yet; returns how many. One that fails leaves the others."""
-    done = 0
+    count = 0
     for version in versions_unmeasured():
         try:
             version_measured_set(version_id=version.pk, measured=lexicon_measure(version))
-            done += 1
+            count += 1
         except Exception:
             logger.exception("the effect of lexicon version %s could not be measured", version.pk)
-    return done
+    return count
 
 
 def lexicon_measure(version: LexiconVersion) -> dict[str, Any]:
@@ -65,15 +65,15 @@ def lexicon_measure(version: LexiconVersion) -> dict[str, Any]:
         if len(pairs) >= MOST_CASES:
             break
     terms = sorted(by_term.items(), key=lambda item: (-len(item[1]), item[0]))[:MOST_TERMS]
-    return {**_means(pairs), "terms": {name: _means(found) for name, found in terms}}
+    return {**_means(pairs), "terms": {name: _means(scores) for name, scores in terms}}
 
 
 def _scope(case: GoldenCase, version: LexiconVersion) -> Scope | None:
     """The rights to ask all sets of a case with; None where nobody has them."""
     sets = list(case.golden_set.sets.order_by("pk"))
-    able = [asker_of(actor=version.author, knowledge_set=one) for one in sets] or [version.author]
-    first = able[0]
-    return scope_for(first) if first is not None and all(one == first for one in able) else None
+    askers = [asker_of(actor=version.author, knowledge_set=home) for home in sets] or [version.author]
+    first = askers[0]
+    return scope_for(first) if first is not None and all(asker == first for asker in askers) else None
 
 
 def _cases(version: LexiconVersion) -> Iterator[GoldenCase]:
@@ -87,9 +87,9 @@ def _cases(version: LexiconVersion) -> Iterator[GoldenCase]:
 def _ndcg(scope: Scope, case: GoldenCase, version: LexiconVersion, tried: int | None) -> float:
     """With a version of the same lexicon in the place of this one."""
     sets = tuple(case.golden_set.sets.values_list("pk", flat=True))
-    request = RetrievalRequest(query=case.question, sets=sets, top_k=10, options={"lexicon": True})
-    with options_draft(OptionsDraft(lexicons={version.knowledge_set_id: tried})):
-        candidates = retrieve(scope=scope, request=request).state.candidates
+    draft = OptionsDraft(lexicons={version.knowledge_set_id: tried})
+    request = RetrievalRequest(query=case.question, sets=sets, top_k=10, options={"lexicon": True}, draft=draft)
+    candidates = retrieve(scope=scope, request=request).state.candidates
     return ndcg_at_k(ranked_documents(candidates, named=case.relevant), set(case.relevant), 10)
 
 

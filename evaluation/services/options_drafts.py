@@ -15,8 +15,8 @@ from chat.answers.rights import question_shown
 from evaluation.models import OptionsDraft
 from evaluation.services.gated_kinds import draft_note_published
 from evaluation.services.gates import raise_if_guarded
-from evaluation.services.lab import lab_run
-from evaluation.services.lab_types import LabConfiguration, LabRun
+from evaluation.services.lab.searches import lab_run
+from evaluation.services.lab.types import LabConfiguration, LabRun
 from feedback.models import BadCase
 from knowledge.models import OptionsChange
 from knowledge.selectors import documents_readable, set_owned
@@ -35,12 +35,12 @@ def draft_try(*, scope: Scope, viewer: User, draft: OptionsDraft, case: BadCase)
     configurations = [LabConfiguration(), LabConfiguration(options=draft.options)]
     document = case.marked_document_id or _diagnosed(case)
     readable = document and documents_readable(scope=scope).filter(pk=document).exists()
-    asked = tuple(case.message.conversation.sets.values_list("pk", flat=True))
+    sets = tuple(case.message.conversation.sets.values_list("pk", flat=True))
     result = lab_run(
         scope=scope,
         viewer=viewer,
         question=question_shown(scope=scope, message=case.message),
-        sets=asked,
+        sets=sets,
         configurations=configurations,
     )
     ranks = [_rank(run, document) if readable else None for run in result.runs]
@@ -105,16 +105,16 @@ def draft_discard(*, scope: Scope, actor: User, draft: OptionsDraft) -> None:
 
 
 def _open(draft: OptionsDraft) -> OptionsDraft:
-    found = OptionsDraft.objects.select_for_update(of=("self",)).filter(pk=draft.pk, state=State.OPEN).first()
-    if found is None:
+    row = OptionsDraft.objects.select_for_update(of=("self",)).filter(pk=draft.pk, state=State.OPEN).first()
+    if row is None:
         raise NotFoundError
-    return found
+    return row
 
 
 def _diagnosed(case: BadCase) -> int | None:
     rows = case.message.diagnoses.exclude(document=None)
-    found: int | None = rows.values_list("document_id", flat=True).first()
-    return found
+    document_id: int | None = rows.values_list("document_id", flat=True).first()
+    return document_id
 
 
 def _rank(run: LabRun, document: int | None) -> int | None:

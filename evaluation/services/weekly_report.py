@@ -197,13 +197,13 @@ def cause_label(cause: str) -> str:
 
 def _cases(scope: Scope, rows: QuerySet[BadCase]) -> Iterator[ReportCase]:
     rows = rows.defer(*(f"message__{name}" for name in _UNREAD))
-    found = list(rows.prefetch_related("message__conversation__sets")[:MOST_CASES])
-    shown = Diagnosis.objects.filter(diagnosis_shown(scope=scope), message__in=[case.message_id for case in found])
+    cases = list(rows.prefetch_related("message__conversation__sets")[:MOST_CASES])
+    diagnoses = Diagnosis.objects.filter(diagnosis_shown(scope=scope), message__in=[case.message_id for case in cases])
     document = Prefetch("document", queryset=Document.objects.only("pk"))
     latest: dict[Any, Diagnosis] = {}
-    for diagnosis in shown.defer("evidence").prefetch_related(document, "document__sets").order_by("created", "pk"):
+    for diagnosis in diagnoses.defer("evidence").prefetch_related(document, "document__sets").order_by("created", "pk"):
         latest[diagnosis.message_id] = diagnosis
-    for case in found:
+    for case in cases:
         yield ReportCase(
             case=case,
             diagnosis=latest.get(case.message_id),
@@ -214,16 +214,16 @@ def _cases(scope: Scope, rows: QuerySet[BadCase]) -> Iterator[ReportCase]:
 
 def _set_names(case: BadCase, diagnosis: Diagnosis | None) -> list[str]:
     """Sets that were asked; where all were, those of the document with the answer."""
-    asked = [row.shown_name for row in case.message.conversation.sets.all()]
-    if asked or diagnosis is None or diagnosis.document is None:
-        return asked
+    names = [row.shown_name for row in case.message.conversation.sets.all()]
+    if names or diagnosis is None or diagnosis.document is None:
+        return names
     return [row.shown_name for row in diagnosis.document.sets.all()]
 
 
 def _tallies(cases: Sequence[ReportCase], before: Sequence[ReportCase], names: Any) -> tuple[Tally, ...]:
     """What has most open cases first: those come first to be worked on."""
-    now, then = (Counter(name for one in rows for name in names(one)) for rows in (cases, before))
-    still = Counter(name for one in cases if one.is_open for name in names(one))
+    now, then = (Counter(name for case in rows for name in names(case)) for rows in (cases, before))
+    still = Counter(name for case in cases if case.is_open for name in names(case))
     rows = [Tally(name=name, now=now[name], before=then[name], open=still[name]) for name in {**now, **then}]
     return tuple(sorted(rows, key=lambda row: (-row.open, -row.now, row.name))[:MOST_ROWS])
 

@@ -34,8 +34,8 @@ def summary_words(data: Mapping[str, Any]) -> Mapping[str, Any]:
         gettext("%(n)d open") % {"n": data["open"]},
     ]
     if cause is not None:
-        shown = {"cause": cause_label(cause), "n": data["cause_cases"]}
-        parts.append(gettext("most frequent cause: %(cause)s (%(n)d)") % shown)
+        words = {"cause": cause_label(cause), "n": data["cause_cases"]}
+        parts.append(gettext("most frequent cause: %(cause)s (%(n)d)") % words)
     if question:
         parts.append(gettext("most frequent question: %(question)s") % {"question": question})
     if missing:
@@ -54,13 +54,13 @@ def weekly_reports_send() -> int:
     staff = User.objects.filter(is_staff=True, is_active=True, is_service=False).select_related("tenant")
     year, number, _weekday = timezone.localdate().isocalendar()
     week = f"{year}-W{number:02}"
-    sent = 0
+    count = 0
     for user in staff.order_by("pk"):
         try:
-            sent += _send(user, week)
+            count += _send(user, week)
         except Exception:
             logger.exception("the weekly report could not be sent to person %s", user.pk)
-    return sent
+    return count
 
 
 def report_figures(report: WeeklyReport) -> dict[str, Any]:
@@ -78,8 +78,8 @@ def report_figures(report: WeeklyReport) -> dict[str, Any]:
 
 
 def _send(user: User, week: str) -> bool:
-    told = Notification.objects.filter(recipient=user, kind=WEEKLY, data__week=week)
-    if told.exists():
+    earlier = Notification.objects.filter(recipient=user, kind=WEEKLY, data__week=week)
+    if earlier.exists():
         return False
     yesterday = timezone.localdate() - timedelta(days=1)  # the days of one report end where those of the next begin
     report = weekly_report(scope=scope_for(user), is_reviewer=is_reviewing(user), last=yesterday)
@@ -87,7 +87,7 @@ def _send(user: User, week: str) -> bool:
         return False
     with transaction.atomic():
         User.objects.select_for_update(of=("self",)).get(pk=user.pk)  # of two workers one gets here first
-        if told.exists():
+        if earlier.exists():
             return False
         data = {**report_figures(report), "week": week}
         notification_send(recipients=[user], kind=WEEKLY, data=data, link=reverse("admin:feedback_badcase_report"))

@@ -85,8 +85,8 @@ class ReviewFilter(StateListFilter):
     def queryset(self, request: Any, queryset: Any) -> Any:
         if self.choice not in ("due", "soon"):
             return super().queryset(request, queryset)
-        within = SOON if self.choice == "soon" else timedelta(0)
-        return reviews_due(scope=admin_scope(request), documents=queryset, within=within)
+        horizon = SOON if self.choice == "soon" else timedelta(0)
+        return reviews_due(scope=admin_scope(request), documents=queryset, horizon=horizon)
 
     def narrowed(self, rows: QuerySet[Document], choice: str) -> QuerySet[Document]:
         return rows.filter(review__review_by__isnull=False)

@@ -165,8 +165,8 @@ def _share(item: IngestItem, state: State) -> int:
         return 100
     if item.stage not in ORDER:
         return 0
-    within = min(item.progress_done / item.progress_total, 1.0) if item.progress_total else 0.0
-    return round(100 * (ORDER.index(Stage(item.stage)) + within) / len(ORDER))
+    share_done = min(item.progress_done / item.progress_total, 1.0) if item.progress_total else 0.0
+    return round(100 * (ORDER.index(Stage(item.stage)) + share_done) / len(ORDER))
 
 
 def _detail(item: IngestItem) -> str:

@@ -24,7 +24,7 @@ from accounts.admin.base import admin_scope, admin_user, ago
 from accounts.admin.pages import admin_page
 from accounts.error_messages import error_message
 from knowledge.admin.site_models import KeyedForm, SiteModelAdmin, changes_models, manages_models
-from knowledge.model_setup import environment_models, setup_now, setup_refresh
+from knowledge.model_setup import ModelSpec, environment_models, setup_now, setup_refresh
 from knowledge.model_test_words import Tested, not_tested, tested_sentence
 from knowledge.models import LanguageModel, ModelPurpose, ModelServer
 from knowledge.services.language_models import (
@@ -50,7 +50,12 @@ else:
 
 LIST = "admin:knowledge_languagemodel_changelist"
 UNUSED = _("Not used for anything yet")
-HEALTH_KINDS = {"works": "live", "failed": "failed", "failing": "failed", "untested": "empty", "testing": "empty"}
+FILE_KINDS = ("loading", "not_loaded")  # of the model of LLM_FILE before it can be asked
+HEALTH_KINDS = {
+    "works": "live",
+    **dict.fromkeys(("failed", "failing", "not_loaded"), "failed"),
+    **dict.fromkeys(("untested", "testing", "loading"), "empty"),
+}
 Purpose = ModelPurpose.Purpose
 
 
@@ -145,7 +150,13 @@ class PurposeRow:
     is_locked: bool
     address: str  # of its page or ""
     servers: Sequence[str]
+    fingerprint: str = ""  # of a model in use, whose profile can be seen
     state: ModelState | None = None  # None: there is no model
+
+    @property
+    def can_be_tested(self) -> bool:
+        """Whether the page offers a test: of a model of the environment, once it is loaded."""
+        return self.is_locked and self.state is not None and self.state.kind not in FILE_KINDS
 
 
 def state_shown(state: ModelState) -> SafeString:
@@ -184,6 +195,13 @@ class LanguageModelAdmin(SiteModelAdmin):
         limits = {"fields": ("first_token_seconds", "between_tokens_seconds", "total_seconds")}
         return ((None, {"fields": fields}), (_("Time limits"), limits))
 
+    def get_formset_kwargs(self, request: HttpRequest, obj: LanguageModel, inline: Any, prefix: str) -> dict[str, Any]:
+        """The address of a server that was found on this machine, in the empty form of a new model."""
+        options: dict[str, Any] = super().get_formset_kwargs(request, obj, inline, prefix)
+        if request.method == "GET" and obj.pk is None and request.GET.get("server"):
+            options["initial"] = [{"url": request.GET["server"]}]
+        return options
+
     def get_list_display(self, request: HttpRequest) -> Any:
         return self.list_display if manages_models(request) else ("name", "used_for")
 
@@ -204,17 +222,18 @@ class LanguageModelAdmin(SiteModelAdmin):
     def changelist_view(self, request: HttpRequest, extra_context: dict[str, Any] | None = None) -> Any:
         setup_refresh(now=True)
         purposes = self._purposes(request)
-        is_testing = any(row.state is not None and row.state.kind == "testing" for row in purposes)
+        is_testing = any(row.state is not None and row.state.kind in ("testing", "loading") for row in purposes)
         extra = {"purposes": purposes, "is_testing": is_testing, "manages_models": manages_models(request)}
         return super().changelist_view(request, {**(extra_context or {}), **extra})
 
     def _purposes(self, request: HttpRequest) -> list[PurposeRow]:
         setup, rows = setup_now(), dict(ModelPurpose.objects.values_list("purpose", "model_id"))
+        environment = environment_models()
         purpose_rows = []
         for purpose, label in Purpose.choices:
             spec = setup.models.get(purpose)
             page = reverse("admin:knowledge_languagemodel_change", args=[rows[purpose]]) if purpose in rows else ""
-            is_locked = spec is not None and spec.is_locked
+            is_locked = purpose in environment
             unready = setup.unready.get(purpose)
             purpose_rows.append(
                 PurposeRow(
@@ -223,7 +242,8 @@ class LanguageModelAdmin(SiteModelAdmin):
                     model=spec.name if spec else unready.name if unready else "",
                     is_locked=is_locked,
                     address="" if is_locked else page,
-                    servers=[endpoint.url for endpoint in spec.endpoints] if spec and manages_models(request) else (),
+                    servers=_addresses(spec or environment.get(purpose)) if manages_models(request) else (),
+                    fingerprint=spec.fingerprint if spec is not None and spec.endpoints else "",
                     state=self._state_of(purpose, is_locked=is_locked, model_id=rows.get(purpose)),
                 )
             )
@@ -248,6 +268,7 @@ class LanguageModelAdmin(SiteModelAdmin):
         extra = {
             "state": model_state(model) if model is not None else None,
             "longest_test_seconds": LONGEST_TEST_SECONDS,
+            "fingerprint": _fingerprint(model) if model is not None else "",
         }
         response = super().changeform_view(request, object_id, form_url, {**extra, **(extra_context or {})})
         saved: LanguageModel | None = getattr(request, "saved_model", None)
@@ -336,6 +357,19 @@ class LanguageModelAdmin(SiteModelAdmin):
             else:
                 messages.error(request, _failed_words(tested, is_unused=is_unused))
         return all(tested.is_ok for tested in outcome)
+
+
+def _addresses(spec: ModelSpec | None) -> list[str]:
+    """Where a model is: the URLs of its servers, or the path of its file."""
+    if spec is None:
+        return []
+    return [spec.file_state.path] if spec.file_state else [endpoint.url for endpoint in spec.endpoints]
+
+
+def _fingerprint(model: LanguageModel) -> str:
+    """Of a registered model that is in use; "" for another one."""
+    specs = setup_now().models.values()
+    return next((spec.fingerprint for spec in specs if spec.name == model.name and spec.endpoints), "")
 
 
 def _failed_words(tested: Tested, *, is_unused: bool) -> SafeString:

@@ -17,12 +17,13 @@ from django.utils.translation import gettext_lazy
 
 from accounts.admin.base import admin_scope, admin_user, ago
 from accounts.admin.pages import admin_page
-from accounts.error_messages import error_message, stored_message
+from accounts.error_messages import error_message
 from knowledge.admin.curation import run_action
 from knowledge.admin.site_models import KeyedForm, SiteModelAdmin, changes_models, manages_models
 from knowledge.model_registry import embedder_of
 from knowledge.model_setup import setup_now, setup_refresh
 from knowledge.models import EmbedderSwitch, SearchModel
+from knowledge.queue import FILL_VECTORS, switch_subject
 from knowledge.search_model_setup import SearchModelSpec, environment_embedder
 from knowledge.services.embedder_sweep import models_in_deletion
 from knowledge.services.embedder_switch import (
@@ -34,6 +35,7 @@ from knowledge.services.embedder_switch import (
     switch_resume,
     switch_start,
 )
+from knowledge.services.fill_jobs import fill_of
 from knowledge.services.search_models import (
     FIELDS,
     environment_search_test,
@@ -46,6 +48,7 @@ from knowledge.services.search_models import (
     tested_sentence,
 )
 from ragcore.errors import RagError
+from work.words import error_words
 
 LIST = "admin:knowledge_searchmodel_changelist"
 State, Task = EmbedderSwitch.State, SearchModel.Task
@@ -113,8 +116,7 @@ class SearchModelAdmin(SiteModelAdmin):
         setup_refresh(now=True)
         setup = setup_now()
         opened = EmbedderSwitch.objects.filter(state__in=EmbedderSwitch.OPEN).first()
-        if opened is not None:
-            opened.error_message = stored_message(opened.error_code, opened.error_message, opened.error_data)
+        fill = fill_of(FILL_VECTORS, switch_subject(opened.pk)) if opened is not None else None
         vectors = embedder_of(setup.embedder).model
         rows = SearchModel.objects.filter(task=Task.EMBED).exclude(vectors=vectors)
         used = EmbedderSwitch.objects.filter(state=State.LIVE, target__isnull=False).exists()
@@ -130,7 +132,9 @@ class SearchModelAdmin(SiteModelAdmin):
             "targets": rows,
             "offers_first": used and not is_row,
             "opened": opened,
-            "percent": round(100 * opened.done / opened.total) if opened is not None and opened.total else 100,
+            "fill": fill,
+            "fill_error": error_words(fill) if fill is not None else "",
+            "percent": round(100 * fill.done / fill.total) if fill is not None and fill.total else 100,
             "kept": EmbedderSwitch.objects.filter(state=State.KEPT).first(),
             "deleting": models_in_deletion(),
             "history": EmbedderSwitch.objects.exclude(state__in=EmbedderSwitch.OPEN).select_related("author")[:10],

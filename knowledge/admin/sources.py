@@ -211,11 +211,11 @@ def _runs(source: Source, *, scope: Scope) -> list[dict[str, Any]]:
     jobs = IngestJob.objects.filter(source=source)
     if not sources_managed(scope=scope).filter(pk=source.pk).exists():
         jobs = jobs_readable(scope=scope).filter(source=source)
-    jobs = jobs.exclude(report={}).select_related("run").order_by("-id")[:10]
+    jobs = jobs.exclude(report={}).select_related("run__work").order_by("-id")[:10]
     return [
         {
             "job": job,
-            "is_open": hasattr(job, "run") and job.run.finished is None and job.cancelled is None,
+            "is_open": hasattr(job, "run") and job.run.state != "done",
             "figures": [(label, job.report.get(name, 0)) for name, label in FIGURES if job.report.get(name)],
             "refused": job.report.get("refused", [])[:50],
             "said": [

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from ragcore.embedding.query_adapter import QueryAdapter
-from ragcore.embedding.vectors import without_set_vectors
-from ragcore.ports import FloatArray, VectorIndex
-from ragcore.types import Hit
+from ragcore.embedding.vectors import question_vectors
+from ragcore.ports import VectorIndex
+from ragcore.types import Hit, Query
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,9 +18,12 @@ class AdaptedPart:
     index: VectorIndex
     adapter: QueryAdapter | None
 
-    def question(self, vectors: FloatArray) -> FloatArray:
-        """float32[n, d], as this part is searched."""
-        return vectors if self.adapter is None else self.adapter.apply(without_set_vectors(vectors))
+    def adapted(self, queries: Sequence[Query]) -> Sequence[Query]:
+        """The questions as this part is searched."""
+        if self.adapter is None:
+            return queries
+        vectors = self.adapter.apply(question_vectors(queries))
+        return [replace(query, vector=vector) for query, vector in zip(queries, vectors, strict=True)]
 
     def hits(self, found: Sequence[Hit]) -> list[Hit]:
         """With cosines on the scale of plain questions; order kept."""
@@ -41,24 +44,22 @@ class AdaptedVectorIndex:
     def is_exact(self) -> bool:
         return all(part.index.is_exact() for part in self.parts)
 
-    def exact_many(self, vectors: FloatArray, *, limit: int) -> list[list[Hit]]:
-        found = [part.index.exact_many(part.question(vectors), limit=limit) for part in self.parts]
-        return self._many(found, len(vectors), limit)
+    def exact_many(self, queries: Sequence[Query], *, limit: int) -> list[list[Hit]]:
+        found = [part.index.exact_many(part.adapted(queries), limit=limit) for part in self.parts]
+        return self._many(found, len(queries), limit)
 
-    def coarse(self, vector: FloatArray, *, limit: int) -> list[Hit]:
-        return self.coarse_many(vector[None, :], limit=limit)[0]
+    def coarse(self, query: Query, *, limit: int) -> list[Hit]:
+        return self.coarse_many([query], limit=limit)[0]
 
-    def coarse_many(self, vectors: FloatArray, *, limit: int) -> list[list[Hit]]:
-        found = [part.index.coarse_many(part.question(vectors), limit=limit) for part in self.parts]
-        return self._many(found, len(vectors), limit)
+    def coarse_many(self, queries: Sequence[Query], *, limit: int) -> list[list[Hit]]:
+        found = [part.index.coarse_many(part.adapted(queries), limit=limit) for part in self.parts]
+        return self._many(found, len(queries), limit)
 
-    def prefixes(self, vector: FloatArray, *, chunks: Sequence[int]) -> list[Hit]:
-        return self._each(lambda part: part.index.prefixes(part.question(vector[None, :])[0], chunks=chunks))
+    def prefixes(self, query: Query, *, chunks: Sequence[int]) -> list[Hit]:
+        return self._each(lambda part: part.index.prefixes(part.adapted([query])[0], chunks=chunks))
 
-    def fine(self, vector: FloatArray, *, chunks: Sequence[int], limit: int) -> list[Hit]:
-        return self._each(lambda part: part.index.fine(part.question(vector[None, :])[0], chunks=chunks, limit=limit))[
-            :limit
-        ]
+    def fine(self, query: Query, *, chunks: Sequence[int], limit: int) -> list[Hit]:
+        return self._each(lambda part: part.index.fine(part.adapted([query])[0], chunks=chunks, limit=limit))[:limit]
 
     def _many(self, found: Sequence[Sequence[Sequence[Hit]]], questions: int, limit: int) -> list[list[Hit]]:
         return [

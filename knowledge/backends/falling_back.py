@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any, TypeVar
 
 from knowledge.backends.errors import BackendRefusedError, BackendTooDeepError, BackendUnavailableError
-from ragcore.ports import FloatArray, LexicalIndex, VectorIndex
+from ragcore.ports import LexicalIndex, VectorIndex
 from ragcore.types import Hit, Query
 
 logger = logging.getLogger(__name__)
@@ -70,37 +70,37 @@ class FallingBackVectorIndex:
     def is_exact(self) -> bool:
         return self.first.is_exact()
 
-    def exact_many(self, vectors: FloatArray, *, limit: int) -> list[list[Hit]]:
+    def exact_many(self, queries: Sequence[Query], *, limit: int) -> list[list[Hit]]:
         return self.report.first_or(
             "dense",
-            lambda: self.first.exact_many(vectors, limit=limit),
-            lambda: self.postgres.exact_many(vectors, limit=limit),
+            lambda: self.first.exact_many(queries, limit=limit),
+            lambda: self.postgres.exact_many(queries, limit=limit),
         )
 
-    def coarse(self, vector: FloatArray, *, limit: int) -> list[Hit]:
+    def coarse(self, query: Query, *, limit: int) -> list[Hit]:
         return self.report.first_or(
             "coarse",
-            lambda: self.first.coarse(vector, limit=limit),
-            lambda: self.postgres.coarse(vector, limit=limit),
+            lambda: self.first.coarse(query, limit=limit),
+            lambda: self.postgres.coarse(query, limit=limit),
         )
 
-    def coarse_many(self, vectors: FloatArray, *, limit: int) -> list[list[Hit]]:
+    def coarse_many(self, queries: Sequence[Query], *, limit: int) -> list[list[Hit]]:
         return self.report.first_or(
             "coarse",
-            lambda: self.first.coarse_many(vectors, limit=limit),
-            lambda: self.postgres.coarse_many(vectors, limit=limit),
+            lambda: self.first.coarse_many(queries, limit=limit),
+            lambda: self.postgres.coarse_many(queries, limit=limit),
         )
 
-    def prefixes(self, vector: FloatArray, *, chunks: Sequence[int]) -> list[Hit]:
+    def prefixes(self, query: Query, *, chunks: Sequence[int]) -> list[Hit]:
         return self.report.first_or(
             "coarse",
-            lambda: self.first.prefixes(vector, chunks=chunks),
-            lambda: self.postgres.prefixes(vector, chunks=chunks),
+            lambda: self.first.prefixes(query, chunks=chunks),
+            lambda: self.postgres.prefixes(query, chunks=chunks),
         )
 
-    def fine(self, vector: FloatArray, *, chunks: Sequence[int], limit: int) -> list[Hit]:
+    def fine(self, query: Query, *, chunks: Sequence[int], limit: int) -> list[Hit]:
         return self.report.first_or(
             "dense",
-            lambda: self.first.fine(vector, chunks=chunks, limit=limit),
-            lambda: self.postgres.fine(vector, chunks=chunks, limit=limit),
+            lambda: self.first.fine(query, chunks=chunks, limit=limit),
+            lambda: self.postgres.fine(query, chunks=chunks, limit=limit),
         )

@@ -26,6 +26,7 @@ from knowledge.indexes.visible_passages import (
     passages_of_sections,
 )
 from knowledge.selectors import sets_readable
+from ragcore.embedding.vectors import question_vectors
 from ragcore.ports import Embedder, FloatArray
 from ragcore.types import DocumentFacts, Expansion, Hit, NamedDocument, NameMention, Passage, PassageHead, Query
 from ragcore.types.sentence_vectors import SENTENCE_DIMENSIONS, SentenceVectors
@@ -90,16 +91,16 @@ class ScopedVectorIndex:
     def is_exact(self) -> bool:
         return self._search().plan().path != "index"
 
-    def exact_many(self, vectors: FloatArray, *, limit: int) -> list[list[Hit]]:
+    def exact_many(self, queries: Sequence[Query], *, limit: int) -> list[list[Hit]]:
         start = perf_counter()
-        return self._noted(self._search().exact(vectors, limit=limit), start)
+        return self._noted(self._search().exact(question_vectors(queries), limit=limit), start)
 
-    def coarse(self, vector: FloatArray, *, limit: int) -> list[Hit]:
-        return self.coarse_many(vector[None, :], limit=limit)[0]
+    def coarse(self, query: Query, *, limit: int) -> list[Hit]:
+        return self.coarse_many([query], limit=limit)[0]
 
-    def coarse_many(self, vectors: FloatArray, *, limit: int) -> list[list[Hit]]:
+    def coarse_many(self, queries: Sequence[Query], *, limit: int) -> list[list[Hit]]:
         start = perf_counter()
-        return self._noted(self._search().coarse(vectors, limit=limit), start)
+        return self._noted(self._search().coarse(question_vectors(queries), limit=limit), start)
 
     def _search(self) -> VectorSearch:
         if self.search is None:
@@ -111,14 +112,14 @@ class ScopedVectorIndex:
             self.said["vector_plan"] = plan_note(found[0], start)
         return [one.hits for one in found]
 
-    def prefixes(self, vector: FloatArray, *, chunks: Sequence[int]) -> list[Hit]:
-        return self._search().prefixes(vector, chunks=chunks)
+    def prefixes(self, query: Query, *, chunks: Sequence[int]) -> list[Hit]:
+        return self._search().prefixes(question_vectors([query])[0], chunks=chunks)
 
-    def fine(self, vector: FloatArray, *, chunks: Sequence[int], limit: int) -> list[Hit]:
+    def fine(self, query: Query, *, chunks: Sequence[int], limit: int) -> list[Hit]:
         return fine_search(
             scope=self.scope,
             visible=self.visible,
-            vector=vector,
+            vector=question_vectors([query])[0],
             model=self.model,
             chunks=chunks,
             limit=limit,
@@ -188,7 +189,6 @@ class ScopedFactsIndex:
 
     scope: Scope
     visible: Visible
-    within: Scope | None = None  # and a second person, too
 
     @transaction.atomic
     def documents(self, documents: Sequence[int]) -> dict[int, DocumentFacts]:
@@ -200,10 +200,7 @@ class ScopedFactsIndex:
     def _readable(self) -> Sequence[int]:
         if self.visible.readable is not None:
             return self.visible.readable
-        rows = sets_readable(scope=self.scope)
-        if self.within is not None:
-            rows = rows.filter(pk__in=sets_readable(scope=self.within).order_by().values("pk"))
-        return list(rows.order_by().values_list("pk", flat=True))
+        return list(sets_readable(scope=self.scope).order_by().values_list("pk", flat=True))
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
 
 import numpy as np
 
@@ -18,17 +17,17 @@ from knowledge.indexes.set_vectors import is_part_complete, is_within_reach, set
 from knowledge.indexes.vectors import VectorSearch, fine_search
 from knowledge.indexes.visibility import Visible
 from knowledge.selectors.set_embedders import SetModel
+from knowledge.set_questions import UNAVAILABLE, SetQuestions
 from ragcore.embedding.cosine_scale import CosineScale
-from ragcore.embedding.vectors import set_vector
 from ragcore.ports import FloatArray, VectorIndex
-from ragcore.types import Hit
+from ragcore.types import Hit, Query
 
 DEEPER = 2  # times as many hits of each model as are wanted: a passage may be far down in one of the lists
 SHARED = 1.5  # times as many as are wanted should be in both lists, even where the two models have nothing in common
 MORE = 4  # times as many are fetched where a passage that neither list has could still be among the best
 
-Near = Callable[..., list[list[Hit]]]  # (vectors, limit=) of the site's index
-Look = Callable[..., list[Hit]]  # (vector, chunks=) of the same
+Near = Callable[..., list[list[Hit]]]  # (queries, limit=) of the site's index
+Look = Callable[..., list[Hit]]  # (query, chunks=) of the same
 Best = dict[int, Hit]  # chunk -> its best hit
 
 
@@ -83,58 +82,60 @@ class ScopedSetVectors:
 class SetModelIndex:
     """Implements VectorIndex over the part of one set.
 
-    Questions hold a vector by the set's model (`ragcore.embedding.vectors.set_vector`); one that holds none is compared
-    by the site's model alone. Where the part is too large to compare all vectors of the set's model, that model orders
-    what the site's has found.
+    A question for which the set's model gives no vector is compared by the site's model alone. Where the part is too
+    large to compare all vectors of the set's model, that model orders what the site's has found.
     """
 
     site: VectorIndex
     own: ScopedSetVectors
-    used: SetModel
-    note: dict[str, Any]  # of the trace
+    questions: SetQuestions
+
+    @property
+    def used(self) -> SetModel:
+        return self.questions.used
 
     def is_exact(self) -> bool:
         return self.site.is_exact()
 
-    def exact_many(self, vectors: FloatArray, *, limit: int) -> list[list[Hit]]:
-        return self._many(vectors, limit, self.site.exact_many, self._site_fine, is_sure=True)
+    def exact_many(self, queries: Sequence[Query], *, limit: int) -> list[list[Hit]]:
+        return self._many(queries, limit, self.site.exact_many, self._site_fine, is_sure=True)
 
-    def coarse(self, vector: FloatArray, *, limit: int) -> list[Hit]:
-        return self.coarse_many(vector[None, :], limit=limit)[0]
+    def coarse(self, query: Query, *, limit: int) -> list[Hit]:
+        return self.coarse_many([query], limit=limit)[0]
 
-    def coarse_many(self, vectors: FloatArray, *, limit: int) -> list[list[Hit]]:
+    def coarse_many(self, queries: Sequence[Query], *, limit: int) -> list[list[Hit]]:
         if self.site.is_exact():
-            return self.exact_many(vectors, limit=limit)
+            return self.exact_many(queries, limit=limit)
         if not self._reaches():
-            self._tell("candidates")  # the second stage orders them
-            return self.site.coarse_many(vectors, limit=limit)
-        return self._many(vectors, limit, self.site.coarse_many, self.site.prefixes, is_sure=False)
+            self.questions.vectors(queries)  # together; the second stage orders with them
+            self._tell("candidates")
+            return self.site.coarse_many(queries, limit=limit)
+        return self._many(queries, limit, self.site.coarse_many, self.site.prefixes, is_sure=False)
 
-    def prefixes(self, vector: FloatArray, *, chunks: Sequence[int]) -> list[Hit]:
-        found, asked = self.site.prefixes(vector, chunks=chunks), set_vector(vector, self.used.row)
-        if asked is None or not len(chunks):
+    def prefixes(self, query: Query, *, chunks: Sequence[int]) -> list[Hit]:
+        found, vector = self.site.prefixes(query, chunks=chunks), self.questions.vector(query)
+        if vector is None or not len(chunks):
             return found
-        own = self.own.prefixes(asked, chunks=chunks)
+        own = self.own.prefixes(vector, chunks=chunks)
         return self._scored(best_of(found), best_of(own), scale=self.used.prefix_scale)
 
-    def fine(self, vector: FloatArray, *, chunks: Sequence[int], limit: int) -> list[Hit]:
-        asked = set_vector(vector, self.used.row)
-        if asked is None or not len(chunks):
-            return self.site.fine(vector, chunks=chunks, limit=limit)
-        found = self._site_fine(vector, chunks=chunks)
-        return self._scored(best_of(found), best_of(self.own.fine(asked, chunks=chunks)))[:limit]
+    def fine(self, query: Query, *, chunks: Sequence[int], limit: int) -> list[Hit]:
+        vector = self.questions.vector(query)
+        if vector is None or not len(chunks):
+            return self.site.fine(query, chunks=chunks, limit=limit)
+        found = self._site_fine(query, chunks=chunks)
+        return self._scored(best_of(found), best_of(self.own.fine(vector, chunks=chunks)))[:limit]
 
-    def _site_fine(self, vector: FloatArray, *, chunks: Sequence[int]) -> list[Hit]:
-        return self.site.fine(vector, chunks=chunks, limit=len(chunks))
+    def _site_fine(self, query: Query, *, chunks: Sequence[int]) -> list[Hit]:
+        return self.site.fine(query, chunks=chunks, limit=len(chunks))
 
     # ── both models ──
 
-    def _many(self, vectors: FloatArray, limit: int, near: Near, look: Look, *, is_sure: bool) -> list[list[Hit]]:
-        asked = [set_vector(vector, self.used.row) for vector in vectors]
+    def _many(self, queries: Sequence[Query], limit: int, near: Near, look: Look, *, is_sure: bool) -> list[list[Hit]]:
+        asked = self.questions.vectors(queries)
         known = [vector for vector in asked if vector is not None]
         if not known:
-            self._tell("unavailable")
-            return near(vectors, limit=limit)
+            return near(queries, limit=limit)
         reach = self._reaches()
         depth = self._depth(limit, reach) if is_sure else limit
         if reach and self.used.is_alone and len(known) == len(asked) and self.own.is_complete():
@@ -142,21 +143,21 @@ class SetModelIndex:
             found: list[list[Hit]] = [[] for _ in asked]
         else:
             self._tell("both" if reach else "candidates")
-            found = near(vectors, limit=depth)
+            found = near(queries, limit=depth)
         nearest = iter(self.own.nearest(known, limit=depth) if reach else [[] for _ in known])
         hits = []
-        for vector, own, theirs in zip(vectors, asked, found, strict=True):
+        for query, own, theirs in zip(queries, asked, found, strict=True):
             if own is None:
                 hits.append(theirs[:limit])
                 continue
-            row = _Row(self, vector, own, near, look, reach)
+            row = _Row(self, query, own, near, look, reach)
             hits.append(row.best(theirs, next(nearest), limit=limit, depth=depth, is_sure=is_sure and reach))
         return hits
 
     def _tell(self, way: str) -> None:
         """In the trace; that the model has not answered one form of the question stays."""
-        if self.note.get("way") != "unavailable":
-            self.note["way"] = way
+        if self.questions.note.get("way") != UNAVAILABLE:
+            self.questions.note["way"] = way
 
     def _reaches(self) -> bool:
         return self.own.is_within_reach(is_alone=self.used.is_alone)
@@ -185,7 +186,7 @@ class _Row:
     """One question: its vectors by both models, and the lists of both."""
 
     index: SetModelIndex
-    vector: FloatArray
+    query: Query
     own: FloatArray
     near: Near
     look: Look
@@ -198,7 +199,7 @@ class _Row:
             if not is_sure or self._holds(hits, theirs, mine, limit=limit, depth=depth):
                 return hits[:limit]
             depth *= MORE
-            theirs = self.near(self.vector[None, :], limit=depth)[0]
+            theirs = self.near([self.query], limit=depth)[0]
             mine = self.index.own.nearest([self.own], limit=depth)[0]
 
     def _completed(self, theirs: Sequence[Hit], mine: Sequence[Hit], limit: int) -> list[Hit]:
@@ -208,7 +209,7 @@ class _Row:
         if not self.index.used.is_alone:
             scores = {chunk: scale(hit.score) for chunk, hit in own.items() if chunk not in site}
             if lacking := _within(scores, theirs[-1].score if theirs else -1.0, least):
-                site |= best_of(self.look(self.vector, chunks=lacking))
+                site |= best_of(self.look(self.query, chunks=lacking))
         scores = {chunk: hit.score for chunk, hit in site.items() if chunk not in own}
         if lacking := _within(scores, scale(mine[-1].score) if mine else -1.0, least):
             own |= best_of(self.index.own.fine(self.own, chunks=lacking))

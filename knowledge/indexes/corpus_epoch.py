@@ -16,6 +16,7 @@ from knowledge.indexes.reader_lists import LISTS, lists_params, lists_value
 from knowledge.indexes.statements import fetch
 from knowledge.indexes.visibility import Visible
 from knowledge.queue import APPLY_BACKEND_CHANGES, FILL_SET_VECTORS, enqueue_on_commit
+from work.queue import due_enqueue
 
 T = TypeVar("T")
 
@@ -71,7 +72,7 @@ def epoch_advance(
         changed = {"sets": sorted(sets or ()), "documents": sorted(documents or ())}
         rows = fetch(ADVANCE_SETS, {"tenant": tenant_id, **changed})
     if any(row[0] for row in rows):
-        enqueue_on_commit(FILL_SET_VECTORS)
+        due_enqueue(FILL_SET_VECTORS)
     if settings.SEARCH_BACKEND != "postgres":
         enqueue_on_commit(APPLY_BACKEND_CHANGES)
 

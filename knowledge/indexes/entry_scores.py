@@ -11,7 +11,6 @@ from knowledge.indexes.lexical import sparse_text
 from knowledge.indexes.rotations import rotated_params, rotated_sql, rotation_state, vector_text
 from knowledge.indexes.statements import fetch
 from knowledge.indexes.visibility import Visible
-from ragcore.embedding.vectors import plain
 from ragcore.ports import FloatArray
 
 EVIDENCE = """
@@ -62,7 +61,7 @@ def entry_scores_load(
         "whole_model": model,
         "rotations": list(state.in_use),
         **({"vector": None} if vector is None else rotated_params(vector, state)),
-        "fine": None if vector is None else vector_text(plain(vector)),
+        "fine": None if vector is None else vector_text(vector),
         "terms": [sparse_text({term: 1.0}) for term in terms],
         "chunks": list(chunks),
     }

@@ -15,7 +15,6 @@ from knowledge.indexes.corpus_epoch import EpochCache
 from knowledge.indexes.search_space import VectorCosts
 from knowledge.indexes.statements import execute, fetch
 from ragcore.embedding.rotation import packaged_number, packaged_projection, project
-from ragcore.embedding.vectors import plain
 from ragcore.ports import FloatArray
 
 STATE = """
@@ -121,6 +120,6 @@ def rotated_params(vector: FloatArray, state: RotationState) -> Mapping[str, str
     """The parameters of `rotated_sql` for a question, float32[768] or more, of which the first 768 count."""
     names = ["vector", *(f"vector{place}" for place in range(1, len(state.in_use)))]
     return {
-        name: vector_text(coarse_vectors(plain(vector)[None, :], rotation=number, model=state.model)[0])
+        name: vector_text(coarse_vectors(vector[None, :], rotation=number, model=state.model)[0])
         for name, number in zip(names, state.in_use, strict=True)
     }

@@ -15,7 +15,6 @@ from knowledge.indexes.search_space import STALE_SECONDS, SearchSpace, visible_k
 from knowledge.indexes.statements import fetch, ids_text
 from knowledge.indexes.vectors import COSINE, OF_CHUNKS, VectorSearch
 from knowledge.indexes.visibility import Visible, visible_in_order_sql
-from ragcore.embedding.vectors import plain
 from ragcore.ports import FloatArray
 from ragcore.types import Hit
 
@@ -100,7 +99,7 @@ def set_prefix_search(
     params = {
         **visible.params,
         "model": model,
-        "vector": vector_text(plain(vector)[:PREFIX]),
+        "vector": vector_text(vector[:PREFIX]),
         "chunks": ids_text(chunks),
         "limit": len(chunks),
     }

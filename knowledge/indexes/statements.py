@@ -140,13 +140,6 @@ def backend_try_lock() -> Iterator[bool]:
 
 
 @contextmanager
-def representations_try_lock() -> Iterator[bool]:
-    """True while this connection may ask the model again for what rules wrote; False if another one does."""
-    with _session_lock("ragsite.representations") as has_lock:
-        yield has_lock
-
-
-@contextmanager
 def embedder_fit_lock() -> Iterator[None]:
     """Wait until no other process measures an embedding model for the first time, and keep others out meanwhile."""
     name = {"name": "ragsite.embedder_fit"}
@@ -169,41 +162,6 @@ def work_lock(*, name: str) -> Iterator[None]:
 
 
 @contextmanager
-def embedder_fill_try_lock() -> Iterator[bool]:
-    """True while this connection may make vectors of entries that exist; False if another one does."""
-    with _session_lock("ragsite.embedder_fill") as has_lock:
-        yield has_lock
-
-
-@contextmanager
-def sentences_try_lock() -> Iterator[bool]:
-    """True while this connection may make vectors of sentences for passages that exist; False if another one does."""
-    with _session_lock("ragsite.sentences") as has_lock:
-        yield has_lock
-
-
-@contextmanager
-def set_vectors_try_lock() -> Iterator[bool]:
-    """True while this connection may make vectors by the models of sets; False if another one does."""
-    with _session_lock("ragsite.set_vectors") as has_lock:
-        yield has_lock
-
-
-@contextmanager
-def triples_try_lock() -> Iterator[bool]:
-    """True while this connection may read files of triples and make their vectors; False if another one does."""
-    with _session_lock("ragsite.triples") as has_lock:
-        yield has_lock
-
-
-@contextmanager
-def entities_try_lock() -> Iterator[bool]:
-    """True while this connection may read documents for entities; False if another one does."""
-    with _session_lock("ragsite.entities") as has_lock:
-        yield has_lock
-
-
-@contextmanager
 def _session_lock(name: str) -> Iterator[bool]:
     has_lock = bool(fetch(TRY_SESSION, {"name": name})[0][0])
     try:
@@ -214,11 +172,6 @@ def _session_lock(name: str) -> Iterator[bool]:
 
 
 # ── locks of a transaction ──────────────────────────────────────────────────────────────────────
-
-
-def sync_runs_lock() -> None:
-    """Wait until no other transaction counts running source runs: the count stays true until the commit."""
-    fetch(LOCK, {"name": "ragsite.turns"})
 
 
 def queue_turns_lock(*, queue: str) -> None:

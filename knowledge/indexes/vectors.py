@@ -45,7 +45,6 @@ from knowledge.indexes.search_space import (
 from knowledge.indexes.statements import fetch, fetch_many, ids_text
 from knowledge.indexes.vector_cells import CellState, cell_state
 from knowledge.indexes.visibility import Visible, visible_in_order_sql
-from ragcore.embedding.vectors import plain
 from ragcore.ports import FloatArray
 from ragcore.types import Hit
 
@@ -172,7 +171,7 @@ class VectorSearch:
             most=self.cells.worth(everything.costs[everything.path]),
             fetched=MORE * plan.fetched,
         )
-        found = search.search([plain(vector) for vector in vectors], params)
+        found = search.search(list(vectors), params)
         return [
             (self._rows(everything, [one])[0], everything) if rows is None else (rows, plan)
             for rows, one in zip(found, params, strict=True)
@@ -200,12 +199,12 @@ class VectorSearch:
 
     def _prefixes_of_whole(self, vector: FloatArray, chunks: Sequence[int]) -> list[Hit]:
         """The same while coarse vectors are of several models: from the whole ones of this model."""
-        params = {**self._params({"vector": vector_text(plain(vector))}, limit=len(chunks)), "chunks": ids_text(chunks)}
+        params = {**self._params({"vector": vector_text(vector)}, limit=len(chunks)), "chunks": ids_text(chunks)}
         seen = {hit.chunk: hit for hit in Hit.of_rows(fetch(self.visible.applied(FINE), params))}
         rows = fetch(WHOLE_OF_CHUNKS, {"model": self.model, "chunks": ids_text(list(seen))}) if seen else []
         if not rows:
             return []
-        whole_vectors = np.vstack([halfvecs_read([row[2] for row in rows]), plain(vector)[None, :]])
+        whole_vectors = np.vstack([halfvecs_read([row[2] for row in rows]), vector[None, :]])
         prefixes = coarse_vectors(whole_vectors, rotation=self.state.rotation, model=self.model)
         prefixes /= np.maximum(np.linalg.norm(prefixes, axis=1, keepdims=True), 1e-12)
         best: dict[int, Hit] = {}
@@ -219,7 +218,7 @@ class VectorSearch:
 
     def _whole(self, vector: FloatArray) -> Mapping[str, str]:
         """The parameters of a question that is compared with whole vectors."""
-        return {"vector": vector_text(plain(vector))}
+        return {"vector": vector_text(vector)}
 
     def _chunks(
         self, plan: AccessPlan, vector: FloatArray, params: Mapping[str, Any], rows: Rows, limit: int
@@ -310,7 +309,7 @@ def fine_search(
     params = {
         **visible.params,
         "model": model,
-        "vector": vector_text(plain(vector)),
+        "vector": vector_text(vector),
         "chunks": ids_text(chunks),
         "limit": limit,
     }

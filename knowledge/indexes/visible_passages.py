@@ -18,7 +18,8 @@ from ragcore.types import DocumentFacts, Passage, PassageHead
 
 
 COLUMNS = """c.id, d.id, c.version_id, c.text, d.title, d.external_id, c.heading_path, c.page, c.tokens, c.ordinal,
-    c.kind, d.rating, d.weight, (SELECT v.sha256 FROM knowledge_documentversion v WHERE v.id = c.version_id)"""
+    c.kind, d.rating, d.weight, (SELECT v.sha256 FROM knowledge_documentversion v WHERE v.id = c.version_id),
+    d.metadata->'category', d.metadata->'difficulty'"""
 LOAD = """
 SELECT {columns}
 FROM knowledge_chunk c
@@ -159,7 +160,16 @@ def _passage(row: Sequence[Any]) -> Passage:
         rating=row[11],
         weight=row[12],
         content=row[13],
+        categories=_attribute_values(row[14]),
+        difficulty=next(iter(_attribute_values(row[15])), ""),
     )
+
+
+def _attribute_values(value: str | None) -> tuple[str, ...]:
+    """The values of an attribute as JSON; () for a document without it."""
+    if value is None or (plain := json.loads(value)) is None:
+        return ()
+    return tuple(map(str, plain)) if isinstance(plain, list) else (str(plain),)
 
 
 # ── facts of documents, headings of passages ────────────────────────────────────────────

@@ -41,6 +41,7 @@ from knowledge.models.jobs import IngestItem, IngestJob, QueueTurn, SyncRun
 from knowledge.models.language_models import (
     EnvironmentModelTest,
     LanguageModel,
+    ModelExam,
     ModelPurpose,
     ModelServer,
     ModelsVersion,
@@ -91,6 +92,7 @@ __all__ = [
     "LexiconTerm",
     "LexiconVersion",
     "Mention",
+    "ModelExam",
     "ModelPurpose",
     "ModelServer",
     "ModelsVersion",

@@ -13,7 +13,7 @@ from knowledge.models.trainings import Training
 class QueryAdapter(Training):
     """One training of a set's query adapter, and what came of it; numbers are 1, 2, … in each set."""
 
-    EMPTIED: ClassVar[dict[str, object]] = {"pairs": [], "checkpoint": None, "leased_until": None}
+    EMPTIED: ClassVar[dict[str, object]] = {"pairs": [], "checkpoint": None}
 
     knowledge_set = models.ForeignKey(
         "knowledge.KnowledgeSet", on_delete=models.CASCADE, related_name="query_adapters", verbose_name=_("set")
@@ -36,7 +36,7 @@ class QueryAdapter(Training):
             ),
             models.UniqueConstraint(
                 fields=["knowledge_set"],
-                condition=models.Q(state__in=("queued", "training")),
+                condition=models.Q(state="building"),
                 name="knowledge_adapter_one_training",
             ),
         ]

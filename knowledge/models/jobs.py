@@ -5,9 +5,10 @@ from __future__ import annotations
 from typing import ClassVar, Literal
 
 from django.conf import settings
-from django.contrib.postgres.fields import ArrayField
 from django.db import models
 from django.utils.translation import gettext_lazy as _
+
+from work.models import State
 
 
 class IngestJob(models.Model):
@@ -47,21 +48,10 @@ class IngestJob(models.Model):
         return f"#{self.pk}"
 
 
-class LeasedWork(models.Model):
-    """Work of a job that one worker at a time holds (knowledge.services.leases)."""
+class IngestItem(models.Model):
+    """One document version on its way to being searchable, which one worker at a time holds (`work.leases`)."""
 
     FENCE: ClassVar = "attempt"
-    attempt = models.PositiveSmallIntegerField(_("attempt"), default=0)  # claims; (row, attempt) names one holder
-    lease_until = models.DateTimeField(_("locked until"), null=True, blank=True)  # a worker holds it until then
-    heartbeat = models.DateTimeField(_("last update"), null=True, blank=True)
-    finished = models.DateTimeField(_("finished"), null=True, blank=True)
-
-    class Meta:
-        abstract = True
-
-
-class IngestItem(LeasedWork):
-    """One document version on its way to being searchable."""
 
     class Stage(models.TextChoices):
         RECEIVED = "received", _("Waiting")
@@ -84,6 +74,10 @@ class IngestItem(LeasedWork):
     version = models.ForeignKey(
         "knowledge.DocumentVersion", on_delete=models.CASCADE, related_name="items", verbose_name=_("version")
     )
+    attempt = models.PositiveSmallIntegerField(_("attempt"), default=0)  # claims; (row, attempt) names one holder
+    lease_until = models.DateTimeField(_("locked until"), null=True, blank=True)  # a worker holds it until then
+    heartbeat = models.DateTimeField(_("last update"), null=True, blank=True)
+    finished = models.DateTimeField(_("finished"), null=True, blank=True)
     stage = models.CharField(_("stage"), max_length=16, choices=Stage.choices, default=Stage.RECEIVED)
     queue = models.CharField(_("queue"), max_length=8, choices=Queue.choices, default=Queue.INGEST)
     progress_done = models.PositiveIntegerField(default=0)  # pages read or passages embedded, within the stage
@@ -124,17 +118,16 @@ class QueueTurn(models.Model):
         return f"{self.queue} {self.tenant_id}"
 
 
-class SyncRun(LeasedWork):
-    """The run that brings the documents of a job: of sources one after another, or of one address."""
+class SyncRun(models.Model):
+    """The run that brings the documents of a job: of sources one after another, or of one address.
+
+    Its life is that of a background job; what it brings is counted in the report of the ingestion job.
+    """
 
     job = models.OneToOneField(IngestJob, on_delete=models.CASCADE, primary_key=True, related_name="run")
+    work = models.OneToOneField("work.Job", null=True, on_delete=models.SET_NULL, related_name="+")  # null: long over
     trigger = models.CharField(max_length=16)  # person, schedule, command, webhook
-    pending_sources = ArrayField(models.BigIntegerField(), default=list)  # ids still to be run, the present one first
     request = models.JSONField(default=dict)  # one address to be fetched instead of sources
-    checkpoint = models.JSONField(default=dict)  # counts of the job's report when the present source began
-
-    class Meta:
-        indexes: ClassVar = [models.Index(fields=["job"], condition=models.Q(finished=None), name="knowledge_run_open")]
 
     def __str__(self) -> str:
         return f"#{self.job_id}"
@@ -142,6 +135,6 @@ class SyncRun(LeasedWork):
     @property
     def state(self) -> Literal["waiting", "running", "done"]:
         """Running as long as a worker holds it, also where its lease has ended."""
-        if self.finished is not None:
+        if self.work is None or not self.work.is_open:
             return "done"
-        return "waiting" if self.lease_until is None else "running"
+        return "running" if self.work.state == State.RUNNING else "waiting"

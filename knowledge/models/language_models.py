@@ -156,6 +156,24 @@ class EnvironmentModelTest(models.Model):
         return f"{self.purpose} {self.test_code}"
 
 
+class ModelExam(models.Model):
+    """What the exam of a model found, and what a person has set. `fingerprint`: of the model and its servers."""
+
+    fingerprint = models.CharField(max_length=64, unique=True)
+    name = models.CharField(_("model"), max_length=128)
+    finished = models.DateTimeField(_("finished"), null=True)  # of the latest whole exam
+    results = models.JSONField(default=list)  # of its tasks, see ragcore.llm.exam
+    profile = models.JSONField(default=dict)  # see ragcore.llm.model_profile
+    overrides = models.JSONField(default=dict)  # fields of the profile that a person has set
+
+    class Meta:
+        verbose_name = _("exam of a language model")
+        verbose_name_plural = _("exams of language models")
+
+    def __str__(self) -> str:
+        return self.name
+
+
 class ModelsVersion(models.Model):
     """One row that gets another value with every change of the registry: processes compare it with what they read."""
 

@@ -13,11 +13,10 @@ from knowledge.models.trainings import Training
 class RerankerFit(Training):
     """One fit of a tenant's weights to its golden cases and its people's use; numbers are 1, 2, … in each tenant.
 
-    `round` of `rounds` questions are asked; the curve has a point for each distance from the packaged weights, of
-    which `best_round` is kept.
+    The curve has a point for each distance from the packaged weights, of which `best_round` is kept.
     """
 
-    EMPTIED: ClassVar[dict[str, object]] = {"checkpoint": None, "leased_until": None}
+    EMPTIED: ClassVar[dict[str, object]] = {"checkpoint": None}
 
     golden_sets = models.JSONField(default=list)  # ids of those that it learns from
     learns_from_use = models.BooleanField(default=False, db_default=False)  # also from votes and opened sources
@@ -35,7 +34,7 @@ class RerankerFit(Training):
             models.UniqueConstraint(fields=["tenant"], condition=models.Q(state="live"), name="knowledge_fit_one_live"),
             models.UniqueConstraint(
                 fields=["tenant"],
-                condition=models.Q(state__in=("queued", "training")),
+                condition=models.Q(state="building"),
                 name="knowledge_fit_one_training",
             ),
         ]

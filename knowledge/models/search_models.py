@@ -113,15 +113,12 @@ class SearchModel(models.Model):
 
 
 class VectorsMade(models.Model):
-    """What is told of vectors by another embedding model: how far they are, who wanted them, what they are worth."""
+    """Vectors by another embedding model: who started them, and what they are worth.
+
+    How far they are, and the last error, stand in their job (`knowledge.services.fill_jobs`).
+    """
 
     model = models.CharField(max_length=128)
-    done = models.PositiveBigIntegerField(_("passages done"), default=0)
-    total = models.PositiveBigIntegerField(_("passages"), default=0)
-    heartbeat = models.DateTimeField(null=True)  # of the worker that makes vectors
-    error_code = models.CharField(max_length=64, blank=True)  # of the last try; "": it went on
-    error_message = models.CharField(max_length=512, blank=True)
-    error_data = models.JSONField(default=dict, blank=True)
     figures = models.JSONField(default=dict, blank=True)
     author = models.ForeignKey(
         settings.AUTH_USER_MODEL, null=True, on_delete=models.SET_NULL, related_name="+", verbose_name=_("author")

@@ -164,7 +164,10 @@ class Source(models.Model):
     message = models.CharField(_("message"), max_length=512, blank=True)
     message_data = models.JSONField(default=dict, blank=True, editable=False)  # see RagError.message_data
     last_run = models.DateTimeField(_("last sync time"), null=True, blank=True)
-    next_run = models.DateTimeField(_("next sync time"), null=True, blank=True)
+    next_run = models.DateTimeField(_("next sync time"), null=True, blank=True)  # when it is due
+    run = models.ForeignKey(
+        "knowledge.SyncRun", null=True, on_delete=models.SET_NULL, editable=False, related_name="+"
+    )  # that reads it, as long as `outcome` is running, or has read it last
     created = models.DateTimeField(_("created"), auto_now_add=True)
 
     class Meta:

@@ -21,22 +21,23 @@ from knowledge.types import Filters
 Axis = KnowledgeSet.Axis
 
 
-def documents_askable(
-    *, scope: Scope, sets: Sequence[int] = (), filters: Filters | None = None, within: Scope | None = None
-) -> QuerySet[Document]:
+def documents_askable(*, scope: Scope, sets: Sequence[int] = (), filters: Filters | None = None) -> QuerySet[Document]:
     """THE definition of visibility: what a search of this asker may touch, narrowed by sets and filters.
 
     Tenant, not deleted, clearance, membership in at least one readable set, and among the readers of documents that
     name some; all inside the query.
-    `within` narrows it to what a second person may ask for, too: the intersection of both rights.
+    Where a second person limits the scope: the intersection of both rights.
     Raises InvalidFilterError for what knowledge.filtering does not know.
     """
-    return _askable(scope, sets, filters or Filters(), within, lists=reader_lists(scope=scope))
+    asker, *limits = scope.persons
+    documents = _askable(asker, sets, filters or Filters(), lists=reader_lists(scope=asker))
+    for person in limits:
+        theirs = documents_askable(scope=person, sets=sets, filters=filters)
+        documents = documents.filter(pk__in=theirs.order_by().values("pk"))
+    return documents
 
 
-def _askable(
-    scope: Scope, sets: Sequence[int], filters: Filters, within: Scope | None, *, lists: Lists
-) -> QuerySet[Document]:
+def _askable(scope: Scope, sets: Sequence[int], filters: Filters, *, lists: Lists) -> QuerySet[Document]:
     groups = _groups(scope, sets, filters)
     documents = documents_in_sets(scope=scope, groups=groups, lists=lists)
     if filters.tags:
@@ -45,9 +46,6 @@ def _askable(
         documents = documents.filter(*attribute_conditions(filters.metadata))
     if filters.documents:
         documents = documents.filter(pk__in=filters.documents)
-    if within is not None:
-        theirs = documents_askable(scope=within, sets=sets, filters=filters)
-        documents = documents.filter(pk__in=theirs.order_by().values("pk"))
     return documents
 
 
@@ -72,7 +70,7 @@ def documents_readable(*, scope: Scope) -> QuerySet[Document]:
     if scope.administers == "everything":
         return Document.objects.filter(deleted=None)
     lists = reader_lists(scope=scope)
-    askable = _askable(scope, (), Filters(), None, lists=lists).values("pk")
+    askable = _askable(scope, (), Filters(), lists=lists).values("pk")
     managed = _manageable(scope, lists)
     if scope.administers == "nothing":
         managed &= documents_in_any(_ids(sets_curated(scope=scope)))
@@ -122,15 +120,13 @@ def corpus_epoch(*, scope: Scope) -> int:
 # ── bounds for another search backend ─────────────────────────────────────────────────────────────
 
 
-def search_bounds(
-    *, scope: Scope, sets: Sequence[int] = (), filters: Filters | None = None, within: Scope | None = None
-) -> Bounds:
+def search_bounds(*, scope: Scope, sets: Sequence[int] = (), filters: Filters | None = None) -> Bounds:
     """The bounds of `documents_askable` with the same arguments. Readers of documents are no part of them."""
     filters = filters or Filters()
     narrowed = replace(filters, axis=None, capability=(), organisation=(), tags=()) != Filters()
-    groups = [group for side in (scope, within) if side is not None for group in _groups(side, sets, filters)]
+    groups = [group for person in scope.persons for group in _groups(person, sets, filters)]
     return Bounds(
-        clearance=min(side.clearance for side in (scope, within) if side is not None),
+        clearance=scope.shared_clearance,
         sets=tuple(groups),
         tags=tuple(filters.tags),
         is_exact=not narrowed and reader_lists(scope=scope) is None,

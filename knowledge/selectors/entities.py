@@ -18,7 +18,7 @@ from knowledge.indexes.corpus_epoch import EpochCache, epoch_of
 from knowledge.indexes.entity_graph import ScopedEntityGraph
 from knowledge.indexes.graph_triples import entity_key
 from knowledge.indexes.visibility import Visible
-from knowledge.models import Entity, EntityAlias, EntityDecision, KnowledgeSet, Mention
+from knowledge.models import Entity, EntityAlias, EntityDecision, Mention
 from knowledge.selectors.documents import documents_askable
 from knowledge.selectors.keeping import documents_openable
 from knowledge.selectors.lexicon import lexicon_condition
@@ -169,11 +169,11 @@ def graph_statistics(*, scope: Scope, sets: Sequence[int] = ()) -> GraphStatisti
 
 
 def graph_of_search(
-    *, scope: Scope, visible: Visible, sets: Sequence[int], within: Scope | None, lexicon: TermLexicon | None
+    *, scope: Scope, visible: Visible, sets: Sequence[int], lexicon: TermLexicon | None
 ) -> ScopedEntityGraph | None:
     """The graph for one search; None where no passage of the tenant mentions an entity, whoever may see it.
 
-    Decisions of the sets that are searched count; `within`: of those that a second person may read, too.
+    Decisions of the sets that are searched count.
     """
     epoch = epoch_of(scope=scope, visible=visible)
     if not _has_mentions.get((scope.tenant_id,), epoch=epoch, make=lambda: _mentions_exist(scope.tenant_id)):
@@ -182,13 +182,9 @@ def graph_of_search(
     if visible.readable is not None:
         readable = visible.readable
     else:
-        rows = sets_readable(scope=scope)
-        if within is not None:
-            rows = rows.filter(pk__in=sets_readable(scope=within).order_by().values("pk"))
-        readable = rows.order_by().values_list("pk", flat=True)
+        readable = sets_readable(scope=scope).order_by().values_list("pk", flat=True)
     set_ids = sorted(set(readable) & set(sets)) if sets else sorted(readable)
-    clearance = min(scope.clearance, within.clearance if within is not None else scope.clearance)
-    return ScopedEntityGraph(scope, visible, tuple(set_ids), clearance, lexicon)
+    return ScopedEntityGraph(scope, visible, tuple(set_ids), scope.shared_clearance, lexicon)
 
 
 def _mentions_exist(tenant_id: int) -> bool:
@@ -196,16 +192,6 @@ def _mentions_exist(tenant_id: int) -> bool:
 
 
 # ── decisions ───────────────────────────────────────────────────────────────────────────────────
-
-
-def decisions_managed(*, scope: Scope, knowledge_set: KnowledgeSet | None) -> QuerySet[EntityDecision]:
-    """Decisions for one set, or those for all sets of the tenant, that the asker may see and undo, the latest first."""
-    rows = EntityDecision.objects.filter(lexicon_condition(scope=scope), clearance__lte=scope.clearance)
-    if knowledge_set is not None:
-        rows = rows.filter(knowledge_set=knowledge_set)
-    else:
-        rows = rows.filter(knowledge_set=None, tenant_id=scope.tenant_id)
-    return rows.select_related("author", "knowledge_set").order_by("-pk")
 
 
 def decision_get(*, scope: Scope, decision_id: int) -> EntityDecision:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from datetime import timedelta
 
 from django.db.models import Exists, F, OuterRef, Q, QuerySet
@@ -19,7 +19,7 @@ RETRY_PAUSE = timedelta(minutes=10)  # until the model is asked again about a pa
 
 def sets_read_for_facts() -> list[int]:
     """Sets of all tenants whose documents are read for facts, by id."""
-    return [pk for pk, _tenant, options in _sets() if options.extract]
+    return [pk for pk, _tenant, options in _sets() if options.reading != "off"]
 
 
 def sets_read_for_entities() -> dict[int, list[int]]:
@@ -40,18 +40,18 @@ def _sets() -> Iterator[tuple[int, int, FactOptions]]:
         yield pk, tenant, resolve(FactOptions, *layers).value
 
 
-def passages_limits(*, sets: list[int]) -> dict[int, int]:
-    """Set -> passages of a document that a language model reads, for those of the sets that let it read."""
-    return {pk: options.model_passages for pk, _tenant, options in _sets() if pk in sets and options.model_passages}
+def sets_read_by_model(*, sets: list[int]) -> list[int]:
+    """Those of the sets that let a language model read, too."""
+    return [pk for pk, _tenant, options in _sets() if pk in sets and options.reading == "model"]
 
 
-def readings_to_ask(*, limits: Mapping[int, int]) -> QuerySet[FactReading]:
+def readings_to_ask(*, sets: Sequence[int]) -> QuerySet[FactReading]:
     """Live versions that the rules have read and the model has not read to the end, of sets that let it.
 
     Those for which the model did not answer come last, and rest for RETRY_PAUSE where it answered for others.
     """
     rows = FactReading.objects.filter(
-        knowledge_set__in=list(limits), rules=RULES_VERSION, version=F("version__document__live_version")
+        knowledge_set__in=sets, rules=RULES_VERSION, version=F("version__document__live_version")
     )
     rows = rows.filter(version__document__deleted=None).exclude(model=MODEL_RULES)
     rows = rows.filter(Q(tries=0) | Q(tried__lt=timezone.now() - RETRY_PAUSE))

@@ -29,7 +29,7 @@ def jobs_readable(*, scope: Scope) -> QuerySet[IngestJob]:
 
 def job_get(*, scope: Scope, job_id: int) -> JobStatus:
     """Where a job of the asker stands. Raises NotFoundError."""
-    job = jobs_readable(scope=scope).select_related("run").filter(pk=job_id).first()
+    job = jobs_readable(scope=scope).select_related("run__work").filter(pk=job_id).first()
     if job is None:
         raise NotFoundError("job", job=job_id)
     return _status(job, scope)

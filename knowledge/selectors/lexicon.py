@@ -20,7 +20,7 @@ from knowledge import model_registry
 from knowledge.indexes.corpus_epoch import EpochCache, epoch_now, epoch_of
 from knowledge.indexes.visibility import Visible
 from knowledge.models import KnowledgeSet, LexiconChange, LexiconTerm, LexiconVersion
-from knowledge.options_draft import lexicons_draft
+from knowledge.options_draft import NO_DRAFT, OptionsDraft
 from knowledge.queue import BUILD_LEXICON, MINE_TERMS, lexicon_subject, lexicon_version_subject
 from knowledge.rights import LEXICON_CHANGE
 from knowledge.selectors.sets import set_curated, sets_curated, sets_readable
@@ -39,25 +39,21 @@ _versions: EpochCache[Versions] = EpochCache()
 
 
 def lexicon_of_search(
-    *, scope: Scope, visible: Visible, sets: Sequence[int] = (), within: Scope | None = None
+    *, scope: Scope, visible: Visible, sets: Sequence[int] = (), draft: OptionsDraft = NO_DRAFT
 ) -> TermLexicon | None:
     """The published terms for one search; None where there are none.
 
-    `within`: only sets and terms that a second person may see, too. Terms from documents above the clearance of the
-    asker are left out.
+    Terms from documents above the clearance of the asker are left out.
     """
-    published = _in_force(scope.tenant_id, epoch_of(scope=scope, visible=visible))
+    published = _in_force(scope.tenant_id, epoch_of(scope=scope, visible=visible), draft)
     readable = set(visible.readable) if visible.readable is not None else None
-    return _lexicon_of(published, scope=scope, sets=sets, within=within, readable=readable)
+    return _lexicon_of(published, scope=scope, sets=sets, readable=readable)
 
 
-def lexicon_of_person(*, scope: Scope, sets: Sequence[int] = (), within: Scope | None = None) -> TermLexicon | None:
-    """The published terms of the tenant and of every set that somebody may read, or of those of `sets` among them.
-
-    `within`: as for `lexicon_of_search`.
-    """
-    published = _in_force(scope.tenant_id, epoch_now(tenant_id=scope.tenant_id))
-    return _lexicon_of(published, scope=scope, sets=sets, within=within)
+def lexicon_of_person(*, scope: Scope, sets: Sequence[int] = (), draft: OptionsDraft = NO_DRAFT) -> TermLexicon | None:
+    """The published terms of the tenant and of every set that somebody may read, or of those of `sets` among them."""
+    published = _in_force(scope.tenant_id, epoch_now(tenant_id=scope.tenant_id), draft)
+    return _lexicon_of(published, scope=scope, sets=sets)
 
 
 def _lexicon_of(
@@ -65,21 +61,16 @@ def _lexicon_of(
     *,
     scope: Scope,
     sets: Sequence[int],
-    within: Scope | None,
     readable: set[int] | None = None,
 ) -> TermLexicon | None:
     """Those of the versions that a question to these sets, or to all, is read with; `readable`: where it is known."""
     if not published:
         return None
     if readable is None:
-        rows = sets_readable(scope=scope)
-        if within is not None:
-            rows = rows.filter(pk__in=sets_readable(scope=within).order_by().values("pk"))
-        readable = set(rows.order_by().values_list("pk", flat=True))
+        readable = set(sets_readable(scope=scope).order_by().values_list("pk", flat=True))
     set_ids = readable & set(sets) if sets else readable
     version_ids = tuple(version for set_id, version in published if set_id is None or set_id in set_ids)
-    clearance = min(scope.clearance, within.clearance if within is not None else scope.clearance)
-    return _compiled(version_ids, clearance) if version_ids else None
+    return _compiled(version_ids, scope.shared_clearance) if version_ids else None
 
 
 def lexicon_of_index(*, tenant_id: int) -> TermLexicon | None:
@@ -94,9 +85,9 @@ def lexicon_of_version(version: LexiconVersion) -> TermLexicon:
     return _compiled((version.pk,), None)
 
 
-def _in_force(tenant_id: int, epoch: int) -> Versions:
+def _in_force(tenant_id: int, epoch: int, draft: OptionsDraft) -> Versions:
     """The published versions, with those that are tried in the place of theirs."""
-    published, tried = _published(tenant_id, epoch), lexicons_draft()
+    published, tried = _published(tenant_id, epoch), draft.lexicons
     if not tried:
         return published
     others_published = [pair for pair in published if pair[0] not in tried]

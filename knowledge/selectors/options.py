@@ -15,7 +15,7 @@ from accounts.errors import NotAllowedError, NotFoundError
 from accounts.models import Tenant
 from accounts.scope import Scope
 from knowledge.models import Document, KnowledgeSet, OptionsChange, SiteOptions
-from knowledge.options_draft import site_draft
+from knowledge.options_draft import NO_DRAFT, OptionsDraft
 from knowledge.selectors.sets import set_get, set_owned, sets_managed
 from ragcore.options import (
     OPTION_GROUPS,
@@ -25,6 +25,7 @@ from ragcore.options import (
     RepresentationOptions,
     Resolved,
     find_option,
+    for_comparing,
     option_fields,
     options_sha256,
     resolve,
@@ -107,21 +108,34 @@ def reading_options(*, tenant_id: int) -> PipelineOptions:
     return PipelineOptions(**groups)
 
 
-def options_shown(*, scope: Scope, set_id: int | None = None, tenant_id: int | None = None) -> list[OptionGroupShown]:
+def options_shown(
+    *, scope: Scope, set_id: int | None = None, tenant_id: int | None = None, is_lab: bool = False
+) -> list[OptionGroupShown]:
     """Every option of a set, or of a site (no set; no tenant: the asker's), with its origin.
+
+    `is_lab`: with the options that are for comparing.
 
     Raises NotFoundError; NotAllowedError for the site of a tenant that the asker does not administer.
     """
     if set_id is None:
-        return _shown(
-            [], layer=site_options(tenant_id=tenant_of_site(scope=scope, tenant_id=tenant_id)), own_name="site"
+        above: list[tuple[str, Stored]] = []
+        layer, own_name = site_options(tenant_id=tenant_of_site(scope=scope, tenant_id=tenant_id)), "site"
+    else:
+        knowledge_set = set_get(scope=scope, set_id=set_id)
+        above = [("site", site_options(tenant_id=knowledge_set.tenant_id))]
+        layer, own_name = knowledge_set.options, f"set {knowledge_set.code}"
+    return [
+        OptionGroupShown(
+            code=code,
+            name=group_label(code),
+            options=tuple(
+                option
+                for option in _options_shown(code, group, above, layer.get(code, {}), own_name)
+                if is_lab or option.name not in for_comparing(group)
+            ),
         )
-    knowledge_set = set_get(scope=scope, set_id=set_id)
-    return _shown(
-        [("site", site_options(tenant_id=knowledge_set.tenant_id))],
-        layer=knowledge_set.options,
-        own_name=f"set {knowledge_set.code}",
-    )
+        for code, group in GROUPS.items()
+    ]
 
 
 def tenant_of_site(*, scope: Scope, tenant_id: int | None = None) -> int:
@@ -133,10 +147,10 @@ def tenant_of_site(*, scope: Scope, tenant_id: int | None = None) -> int:
     return tenant_id
 
 
-def site_options(*, tenant_id: int) -> Stored:
+def site_options(*, tenant_id: int, draft: OptionsDraft = NO_DRAFT) -> Stored:
     """What the site says, by group; the options of its sets come before. Read once an answer (`computed_once`)."""
-    if (draft := site_draft(tenant_id)) is not None:
-        return draft
+    if tenant_id in draft.sites:
+        return draft.sites[tenant_id]
     return cached(("site options", tenant_id), lambda: _SITE.first(tenant=tenant_id) or {})
 
 
@@ -178,17 +192,6 @@ def _pipeline(document: Document, site: Stored, sets: Sequence[KnowledgeSet]) ->
     if document.is_whole:
         groups["chunking"] = replace(groups["chunking"], split=False)
     return PipelineOptions(**groups)
-
-
-def _shown(above: Sequence[tuple[str, Stored]], *, layer: Stored, own_name: str) -> list[OptionGroupShown]:
-    return [
-        OptionGroupShown(
-            code=code,
-            name=group_label(code),
-            options=tuple(_options_shown(code, group, above, layer.get(code, {}), own_name)),
-        )
-        for code, group in GROUPS.items()
-    ]
 
 
 def _options_shown(

@@ -30,9 +30,7 @@ Live = tuple[tuple[int, int], ...]  # (set, row)
 _live: EpochCache[Live] = EpochCache()
 
 
-def adapters_of_search(
-    *, scope: Scope, visible: Visible, sets: Sequence[int] = (), version: int = LIVE_ONE, within: Scope | None = None
-) -> Live:
+def adapters_of_search(*, scope: Scope, visible: Visible, sets: Sequence[int] = (), version: int = LIVE_ONE) -> Live:
     """(set, adapter's id) of the adapters that take part in a search, at most MOST_IN_SEARCH."""
     if version == NONE:
         return ()
@@ -42,20 +40,18 @@ def adapters_of_search(
     live = _live.get((scope.tenant_id,), epoch=epoch, make=lambda: _live_ones(scope.tenant_id))
     if not live:
         return ()
-    asked = sets_asked(scope=scope, visible=visible, sets=sets, within=within)
+    asked = sets_asked(scope=scope, visible=visible, sets=sets)
     return tuple(one for one in live if one[0] in asked)[:MOST_IN_SEARCH]
 
 
-def sets_asked(*, scope: Scope, visible: Visible, sets: Sequence[int] = (), within: Scope | None = None) -> set[int]:
-    """Those of the sets that are asked (() for all) that the asker may read; `within`: and a second person, too."""
-    if visible.readable is not None:
-        readable = set(visible.readable)
-    else:
-        rows = sets_readable(scope=scope)
-        if within is not None:
-            rows = rows.filter(pk__in=sets_readable(scope=within).order_by().values("pk"))
-        readable = set(rows.order_by().values_list("pk", flat=True))
+def sets_asked(*, scope: Scope, visible: Visible, sets: Sequence[int] = ()) -> set[int]:
+    """Those of the sets that are asked (() for all) that the asker may read."""
+    readable = set(visible.readable if visible.readable is not None else _readable(scope))
     return readable & set(sets) if sets else readable
+
+
+def _readable(scope: Scope) -> Sequence[int]:
+    return list(sets_readable(scope=scope).order_by().values_list("pk", flat=True))
 
 
 def _live_ones(tenant_id: int) -> Live:
@@ -95,11 +91,15 @@ def adapters_of_set(*, scope: Scope, set_id: int) -> QuerySet[Row]:
     return rows.defer("pairs", "checkpoint", "weights")
 
 
+def adapters_managed(*, scope: Scope) -> QuerySet[Row]:
+    """Trainings of all sets that the asker owns, the latest first."""
+    rows = Row.objects.filter(knowledge_set__in=sets_managed(scope=scope).order_by().values("pk"))
+    return rows.select_related("knowledge_set", "author").defer("pairs", "checkpoint", "weights")
+
+
 def adapter_get(*, scope: Scope, adapter_id: int) -> Row:
     """A training of a set that the asker owns. Raises NotFoundError."""
-    owned = sets_managed(scope=scope).order_by().values("pk")
-    rows = Row.objects.filter(pk=adapter_id, knowledge_set__in=owned).select_related("knowledge_set", "author")
-    found = rows.defer("pairs", "checkpoint", "weights").first()
-    if found is None:
+    row = adapters_managed(scope=scope).filter(pk=adapter_id).first()
+    if row is None:
         raise NotFoundError("query_adapter", adapter=adapter_id)
-    return found
+    return row

@@ -51,7 +51,7 @@ def fits_managed(*, scope: Scope) -> QuerySet[RerankerFit]:
     """Fits of the asker's tenant, the latest first, for its administrators. Raises NotAllowedError."""
     if scope.administers == "nothing":
         raise NotAllowedError("reranker_fits")
-    return RerankerFit.objects.filter(tenant_id=scope.tenant_id).select_related("author").defer("checkpoint")
+    return RerankerFit.objects.filter(tenant_id=scope.tenant_id).select_related("author", "tenant").defer("checkpoint")
 
 
 def fit_get(*, scope: Scope, fit_id: int) -> RerankerFit:

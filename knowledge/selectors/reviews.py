@@ -15,13 +15,15 @@ from knowledge.selectors.documents import documents_readable
 SOON = timedelta(days=30)
 
 
-def reviews_due(*, scope: Scope, documents: QuerySet[Document], within: timedelta = timedelta(0)) -> QuerySet[Document]:
-    """Those of the documents that the asker may see and that are to be reviewed by now, or within a time.
+def reviews_due(
+    *, scope: Scope, documents: QuerySet[Document], horizon: timedelta = timedelta(0)
+) -> QuerySet[Document]:
+    """Those of the documents that the asker may see and that are to be reviewed by now, or within `horizon`.
 
     The day itself counts.
     """
     readable = documents_readable(scope=scope).order_by().values("pk")
-    return documents.filter(pk__in=readable, review__review_by__lte=timezone.localdate() + within)
+    return documents.filter(pk__in=readable, review__review_by__lte=timezone.localdate() + horizon)
 
 
 def review_of(*, scope: Scope, document: Document) -> DocumentReview | None:

@@ -29,7 +29,6 @@ def search_parts(
     sets: Sequence[int] = (),
     version: int = LIVE_ONE,
     set_embedder: int = LIVE_ONE,
-    within: Scope | None = None,
 ) -> list[SearchPart]:
     """What a search goes through; one part where no set has anything of its own.
 
@@ -37,11 +36,9 @@ def search_parts(
     `set_embedder` say. `site_model`: of embeddings, that the site's side of the search uses.
     An adapter takes no part where a set's model decides alone.
     """
-    models = set_models_of_search(
-        scope=scope, visible=visible, site_model=site_model, sets=sets, version=set_embedder, within=within
-    )
+    models = set_models_of_search(scope=scope, visible=visible, site_model=site_model, sets=sets, version=set_embedder)
     own = {one.set_id: one for one in models}
-    adapters = _adapters(scope, visible, sets, version, within)
+    adapters = _adapters(scope, visible, sets, version)
     taking = sorted(own.keys() | adapters.keys())[:MOST_IN_SEARCH]
     if not taking:
         return [SearchPart(visible)]
@@ -53,11 +50,9 @@ def search_parts(
     return [*parts, SearchPart(visible_part(visible, taking, inside=False))]
 
 
-def _adapters(
-    scope: Scope, visible: Visible, sets: Sequence[int], version: int, within: Scope | None
-) -> dict[int, QueryAdapter]:
+def _adapters(scope: Scope, visible: Visible, sets: Sequence[int], version: int) -> dict[int, QueryAdapter]:
     """Set -> the adapter in use that fits."""
-    found = adapters_of_search(scope=scope, visible=visible, sets=sets, version=version, within=within)
+    found = adapters_of_search(scope=scope, visible=visible, sets=sets, version=version)
     loaded = ((set_id, adapter_load(row, scope=scope)) for set_id, row in found)
     return {set_id: adapter for set_id, adapter in loaded if adapter is not None}
 

@@ -52,7 +52,6 @@ def set_models_of_search(
     site_model: str,
     sets: Sequence[int] = (),
     version: int = LIVE_ONE,
-    within: Scope | None = None,
 ) -> tuple[SetModel, ...]:
     """Models that take part in a search beside the site's, by set.
 
@@ -68,7 +67,7 @@ def set_models_of_search(
         key: tuple[int, uuid.UUID | None] = (scope.tenant_id, setup_now().version)  # models change with the latter
         rows = _live.get(key, epoch=epoch, make=lambda: _live_ones(scope.tenant_id))
         if rows:
-            asked = sets_asked(scope=scope, visible=visible, sets=sets, within=within)
+            asked = sets_asked(scope=scope, visible=visible, sets=sets)
             rows = tuple(row for row in rows if row.knowledge_set_id in asked)
     hosts = hosts_allowed() if rows else ()
     return tuple(used for row in rows if (used := _used(row, site_model, hosts)) is not None)

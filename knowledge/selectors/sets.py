@@ -44,8 +44,11 @@ def sets_listed(*, scope: Scope) -> QuerySet[KnowledgeSet]:
 
 
 def sets_readable(*, scope: Scope) -> QuerySet[KnowledgeSet]:
-    """Sets of the asker's own tenant whose documents the asker may read, up to clearance."""
-    return KnowledgeSet.objects.filter(
+    """Sets of the asker's own tenant whose documents the asker may read, up to clearance.
+
+    Where a second person limits the scope: that both may read.
+    """
+    rows = KnowledgeSet.objects.filter(
         Q(visibility=KnowledgeSet.Visibility.EVERYONE)
         | _among(KnowledgeSet.members.through, scope)
         | _held(scope, SET_READ)
@@ -58,6 +61,9 @@ def sets_readable(*, scope: Scope) -> QuerySet[KnowledgeSet]:
         ),
         tenant_id=scope.tenant_id,
     )
+    if scope.limited_by is not None:
+        rows = rows.filter(pk__in=sets_readable(scope=scope.limited_by).order_by().values("pk"))
+    return rows
 
 
 def sets_managed(*, scope: Scope) -> QuerySet[KnowledgeSet]:

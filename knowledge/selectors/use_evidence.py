@@ -12,8 +12,8 @@ from knowledge.indexes.use_evidence import use_evidence_load
 from knowledge.indexes.visibility import Visible
 from knowledge.models import KnowledgeSet, UseEvidence, UseSummary
 from knowledge.selectors.documents import documents_readable
-from knowledge.selectors.sets import set_owned, sets_readable
-from ragcore.embedding.vectors import plain
+from knowledge.selectors.query_adapters import sets_asked
+from knowledge.selectors.sets import set_owned
 from ragcore.ports import Embedder
 from ragcore.types import Query, UseHint
 
@@ -22,34 +22,24 @@ from ragcore.types import Query, UseHint
 class ScopedUseIndex:
     """Implements UseIndex for one asker: evidence of the sets that are asked and the asker may read.
 
-    Which passages there are the search decides; of others nothing is looked up. `within`: and a second person may read.
+    Which passages there are the search decides; of others nothing is looked up.
     """
 
     scope: Scope
     visible: Visible
     embedder: Embedder
     sets: Sequence[int] = ()
-    within: Scope | None = None
 
     def hints(self, query: Query, chunks: Sequence[int]) -> list[UseHint]:
-        readable = self._readable()
-        set_ids = readable & set(self.sets) if self.sets else readable
+        set_ids = sets_asked(scope=self.scope, visible=self.visible, sets=self.sets)
         if not set_ids or not chunks:
             return []
         vector = query.vector
         if vector is None:  # a search by words alone
             vector = self.embedder.embed_queries([query.embedded_text])[0]
         return use_evidence_load(
-            scope=self.scope, sets=sorted(set_ids), vector=plain(vector), model=self.embedder.model, chunks=chunks
+            scope=self.scope, sets=sorted(set_ids), vector=vector, model=self.embedder.model, chunks=chunks
         )
-
-    def _readable(self) -> set[int]:
-        if self.visible.readable is not None:
-            return set(self.visible.readable)
-        rows = sets_readable(scope=self.scope)
-        if self.within is not None:
-            rows = rows.filter(pk__in=sets_readable(scope=self.within).order_by().values("pk"))
-        return set(rows.order_by().values_list("pk", flat=True))
 
 
 # ── to see ──────────────────────────────────────────────────────────────────────────────────────

@@ -23,14 +23,12 @@ from knowledge.types import Filters
 KEPT = 4096  # texts of queries, a few kilobytes each
 
 
-def visible_to(
-    *, scope: Scope, sets: Sequence[int] = (), filters: Filters | None = None, within: Scope | None = None
-) -> Visible:
+def visible_to(*, scope: Scope, sets: Sequence[int] = (), filters: Filters | None = None) -> Visible:
     """`documents_askable` with the same arguments as a subquery, with the corpus epoch of this moment."""
     filters = filters or Filters()
-    bounds = partial(search_bounds, scope=scope, sets=sets, filters=filters, within=within)
-    if filters or within is not None:
-        documents = documents_askable(scope=scope, sets=sets, filters=filters, within=within)
+    bounds = partial(search_bounds, scope=scope, sets=sets, filters=filters)
+    if filters or scope.limited_by is not None:
+        documents = documents_askable(scope=scope, sets=sets, filters=filters)
         return visible_sql(documents, bounds=bounds, epoch=corpus_epoch(scope=scope))
     ids, params = readable_sets_sql(scope)
     now = rights_load(scope=scope, ids=ids, params=params)

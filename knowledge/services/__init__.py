@@ -11,10 +11,9 @@ from knowledge.services.jobs import document_retry, job_cancel, job_pause, job_r
 from knowledge.services.leftovers import deleted_purge
 from knowledge.services.maintenance import indexes_refresh, maintenance_run
 from knowledge.services.reader_lists import reader_names_resolve
-from knowledge.services.representation_retries import representations_retry
+from knowledge.services.representation_retries import retries_start
 from knowledge.services.retrieval import retrieve
-from knowledge.services.sources import sources_start_due, sync_run
-from knowledge.services.triples import triples_tend
+from knowledge.services.sources import sources_start_due
 
 __all__ = [
     "BulkAccepted",
@@ -37,11 +36,9 @@ __all__ = [
     "maintenance_run",
     "reader_names_resolve",
     "rendition_make",
-    "representations_retry",
+    "retries_start",
     "retrieve",
     "source_settle",
     "sources_start_due",
-    "sync_run",
-    "triples_tend",
     "versions_compare",
 ]

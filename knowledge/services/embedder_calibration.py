@@ -35,17 +35,17 @@ def switch_calibrate(*, spec: SearchModelSpec) -> dict[str, Any]:
     if live.model == target.model:
         return {}
     tenants = IndexEntry.objects.order_by("tenant_id").values_list("tenant_id", flat=True).distinct()
-    found = {str(tenant): _floor(tenant, live, target) for tenant in tenants}
-    return {"floors": {tenant: floor for tenant, floor in found.items() if floor is not None}}
+    floors = {str(tenant): _floor(tenant, live, target) for tenant in tenants}
+    return {"floors": {tenant: floor for tenant, floor in floors.items() if floor is not None}}
 
 
 def _floor(tenant_id: int, live: Embedder, target: Embedder) -> float | None:
     """The default of `min_cosine` for the target's cosines; None where there are too few passages."""
     compared = passages_paired(tenant_id=tenant_id, model=live.model, other=target.model, limit=COMPARED)
-    asked = questions_of(compared.texts)
-    if len(asked) < LEAST_QUESTIONS:
+    questions = questions_of(compared.texts)
+    if len(questions) < LEAST_QUESTIONS:
         return None
-    places, texts = np.array([place for place, _ in asked]), [text for _, text in asked]
+    places, texts = np.array([place for place, _ in questions]), [text for _, text in questions]
     before = near_and_far(live.embed_queries(texts) @ compared.one.T, places)
     after = near_and_far(target.embed_queries(texts) @ compared.other.T, places)
     scale = cosine_scale(before, after)  # of the target's cosines to those of the model in use

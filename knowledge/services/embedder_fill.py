@@ -1,92 +1,61 @@
-"""Making the vectors of another embedding model in the background, beside questions and ingestion (decision 031).
+"""Vectors of another embedding model for passages that exist: which models need them, and one batch of them.
 
-One worker at a time goes through the entries that have no vector of a model: of the one in use first, then of the one
-on its way, then of the former one, so that going back stays one transaction. What is done is in the index itself, so a
-worker that is killed loses the batch at hand, and whoever comes next goes on.
+`knowledge/jobs/embed_site.py` makes them in the background, beside questions and ingestion (decision 031): of the model
+in use, of the one on its way, and of the former one, so that going back stays one transaction.
 """
 
 from __future__ import annotations
 
-import logging
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import nullcontext
-from dataclasses import dataclass
-from functools import partial
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
-from django.db import Error as DatabaseFailure
 from django.db import transaction
-from django.utils import timezone
 
 from knowledge.embedder_fit import new_vectors_check
-from knowledge.errors import error_columns
-from knowledge.faults import failure_columns
-from knowledge.indexes.embedder_fill import TextWithout, missing_count, newest_entry, texts_without, vectors_fill
-from knowledge.indexes.statements import embedder_fill_try_lock
-from knowledge.model_registry import embedder_of
+from knowledge.indexes.embedder_fill import TextWithout, texts_without, vectors_fill
 from knowledge.model_setup import hosts_allowed, setup_now, setup_refresh
 from knowledge.models import EmbedderSwitch
-from knowledge.queue import FILL_VECTORS, enqueue_on_commit
+from knowledge.queue import SWEEP_VECTORS, enqueue_on_commit, switch_subject
 from knowledge.search_model_setup import SearchModelSpec, spec_of
-from knowledge.services.embedder_calibration import switch_calibrate
+from knowledge.services.fill_jobs import site_work
 from knowledge.services.model_slots import model_slot
 from knowledge.services.representations import indexed_text
-from knowledge.services.triples import vectors_make
-from ragcore.errors import RagError
 from ragcore.ports import Embedder, FloatArray
 from ragcore.representations.derived_texts import without_picture_links
-
-logger = logging.getLogger(__name__)
+from work.kinds import DueWork
+from work.models import Job
 
 State = EmbedderSwitch.State
-SLICE_SECONDS = 45.0  # of work; then other tasks of the queue have their turn
 BATCH = 64  # entries a transaction
 LOOKED_BACK = 10_000  # ids below the newest one whose entry may be committed later than that
-LOOKED_SECONDS = 6 * 3600.0  # after which a process looks at all entries again
+LOOKED_SECONDS = 6 * 3600.0  # after which all entries are looked at again
 FEW = 256  # entries that the switch itself makes vectors of, while writers wait
-
-
-_complete: dict[str, tuple[int, float]] = {}  # model -> entry up to which all have a vector, and when all were read
-
-
-class StoppedError(Exception):
-    """Somebody has paused or cancelled, or the time is over. Nothing failed."""
 
 
 @dataclass(frozen=True, slots=True)
 class FillTask:
-    """A model of which entries want vectors."""
+    """A model of which entries need vectors."""
 
     spec: SearchModelSpec
     switch: EmbedderSwitch | None  # None: the model in use, where nobody has switched
     is_live: bool
 
+    @property
+    def subject(self) -> str:
+        """How jobs name it."""
+        return switch_subject(self.switch.pk) if self.switch is not None else ""
 
-def vectors_tend(*, seconds: float = SLICE_SECONDS) -> int:
-    """Make vectors for so long; returns how many. Nothing if another worker does it. Call outside of transactions.
+    def names(self, model: str) -> bool:
+        """Whether vectors of this model are needed; what the environment names may be another model by now."""
+        return self.switch is None or self.switch.model == model
 
-    A model that fails in any way is noted at its row, and the others go on.
-    """
-    setup_refresh(now=True)
-    with embedder_fill_try_lock() as alone:
-        if not alone:
-            return 0
-        until, count, is_over = time.monotonic() + seconds, 0, True
-        for task in fill_tasks():
-            try:
-                count += _tend(task, until=until)
-            except StoppedError:
-                is_over = False
-            except DatabaseFailure:
-                raise
-            except Exception as error:  # of one model, or of the library or server behind it
-                is_known = isinstance(error, RagError)
-                logger.warning("vectors of %s are not made: %s", task.spec.client, error, exc_info=not is_known)
-                _note(task, **failure_columns(error))
-    if not is_over and time.monotonic() >= until:
-        enqueue_on_commit(FILL_VECTORS)
-    return count
+    @property
+    def building(self) -> EmbedderSwitch | None:
+        """The switch, where it becomes ready with these vectors."""
+        return self.switch if self.switch is not None and self.switch.state == State.BUILDING else None
 
 
 def fill_tasks() -> list[FillTask]:
@@ -102,65 +71,45 @@ def fill_tasks() -> list[FillTask]:
     return tasks
 
 
-def _tend(task: FillTask, *, until: float) -> int:
-    """Vectors of all entries without one, and of all facts; the switch is ready then. Raises StoppedError."""
-    embedder = embedder_of(task.spec)
-    row = task.switch
-    if row is not None and row.model != embedder.model:
-        return 0  # what the environment names is another model by now
-    after, looked = _complete.get(embedder.model, (0, float("-inf")))
-    if time.monotonic() - looked > LOOKED_SECONDS or (row is not None and row.state == State.BUILDING):
-        after, looked = 0, time.monotonic()
-    newest = newest_entry()
-    alive = partial(_alive, task, until)
-    count = entries_fill(embedder, task.spec, is_live=task.is_live, alive=alive, after=after)
-    _complete[embedder.model] = (max(newest - LOOKED_BACK, 0), looked)
-    after = 0
-    while not task.is_live and (after := vectors_make(after=after, embedder=embedder)):  # else `triples_tend` does it
-        _alive(task, until, 0)
-    if row is not None and row.state == State.BUILDING:
-        _ready(row, task.spec)
-    return count
+def fill_task(*, subject: str) -> FillTask | None:
+    """The one that a job names; None where its vectors are needed no more."""
+    return next((task for task in fill_tasks() if task.subject == subject), None)
 
 
-def entries_fill(
-    embedder: Embedder,
-    spec: SearchModelSpec,
-    *,
-    is_live: bool = False,
-    alive: Callable[[int], None],
-    most: int = 0,
-    after: int = 0,
-) -> int:
-    """Vectors of entries above the id `after` that have none, of `most` at most.
+def site_due() -> list[DueWork]:
+    """One job for each of them."""
+    setup_refresh(now=True)
+    return site_work([task.subject for task in fill_tasks()])
 
-    `alive` is told of each batch and may end the work. Raises StoppedError where a model that is not in use
-    (`is_live`) is wanted no more.
+
+def is_model_needed(model: str, *, is_live: bool) -> bool:
+    """Whether vectors of a model are to be stored; locks its rows until the transaction ends.
+
+    Whoever gives a model up deletes what was stored before.
     """
-    total = 0
-    while rows := texts_without(model=embedder.model, after=after, limit=BATCH):
-        vectors = texts_embed([entry_text(row) for row in rows], embedder, spec, lambda: alive(0))
-        ids = [row.entry for row in rows]
-        switches = EmbedderSwitch.objects.filter(model=embedder.model, state__in=EmbedderSwitch.FILLED)
+    switches = EmbedderSwitch.objects.filter(model=model, state__in=EmbedderSwitch.FILLED)
+    return is_live or switches.select_for_update(no_key=True).exists()
+
+
+def few_fill(embedder: Embedder, spec: SearchModelSpec) -> bool:
+    """Make about FEW vectors of entries that have none; False where the model is needed no more."""
+    after = total = 0
+    while total < FEW and (rows := texts_without(model=embedder.model, after=after, limit=BATCH)):
+        vectors, ids = texts_embed([entry_text(row) for row in rows], embedder, spec), [row.entry for row in rows]
         with transaction.atomic():
-            if not is_live and not switches.select_for_update(no_key=True).exists():
-                raise StoppedError  # whoever cancels deletes what was stored before
-            count = vectors_fill(model=embedder.model, ids=ids, vectors=vectors, is_live=is_live)
-        total, after = total + count, ids[-1]
-        alive(count)
-        if most and total >= most:
-            break
-    return total
+            if not is_model_needed(embedder.model, is_live=False):
+                return False
+            vectors_fill(model=embedder.model, ids=ids, vectors=vectors)
+        after, total = ids[-1], total + len(ids)
+    return True
 
 
-def texts_embed(
-    texts: Sequence[str], embedder: Embedder, spec: SearchModelSpec, alive: Callable[[], None]
-) -> FloatArray:
-    """float32[n, 768] of what `entry_text` gives; waits for a turn at a server, and calls `alive` meanwhile.
+def texts_embed(texts: Sequence[str], embedder: Embedder, spec: SearchModelSpec) -> FloatArray:
+    """float32[n, 768] of what `entry_text` gives; waits for a turn at a server.
 
     Raises EmbedderRefusedError where they could not be compared with those that are stored.
     """
-    with model_slot("embedding", alive=alive) if spec.is_remote else nullcontext():
+    with model_slot("embedding", alive=lambda: None) if spec.is_remote else nullcontext():
         vectors = embedder.embed_documents(texts)
         new_vectors_check(embedder)
     return vectors
@@ -175,29 +124,67 @@ def entry_text(row: TextWithout) -> str:
     return indexed_text(title=row.title, heading_path=row.heading_path, text=without_picture_links(row.passage))
 
 
-# ── progress ────────────────────────────────────────────────────────────────────────────────────
+# ── the place of a job ──────────────────────────────────────────────────────────────────────────
 
 
-def _alive(task: FillTask, until: float, count: int) -> None:
-    """Write progress. Raises StoppedError where somebody has stopped the work, or its time is over."""
-    row = task.switch
-    if row is not None and count:
-        row.done += count
-        _note(task, done=row.done, heartbeat=timezone.now(), **error_columns(None))
-    if row is not None and not EmbedderSwitch.objects.filter(pk=row.pk, state__in=EmbedderSwitch.FILLED).exists():
-        raise StoppedError
-    if time.monotonic() >= until:
-        raise StoppedError
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Place:
+    """Up to where a job has looked for rows without a vector of `space`, by their ids.
+
+    A job that has looked at all rows begins anew with those that came since; every LOOKED_SECONDS with all.
+    """
+
+    space: str  # whose vectors they are
+    after: int
+    looked: float  # when it began with all, in seconds since 1970
+    newest: int  # row when it began
+    step: int
+
+    @classmethod
+    def of(cls, job: Job, *, space: str, newest: Callable[[], int], is_whole: bool = False, step: int = 0) -> Place:
+        """Where a job goes on, or begins: with all rows if it `is_whole`, at a step of its kind."""
+        before = job.checkpoint if job.checkpoint.get("space") == space else {}
+        if "after" in before:
+            return cls(**before)
+        now, looked = time.time(), before.get("looked", 0.0)
+        if is_whole or now - looked > LOOKED_SECONDS:
+            return cls(space=space, after=0, looked=now, newest=newest(), step=step)
+        return cls(space=space, after=before["complete"], looked=looked, newest=newest(), step=step)
+
+    def moved(self, *, after: int, step: int | None = None) -> Place:
+        return replace(self, after=after, step=self.step if step is None else step)
+
+    def data(self) -> Mapping[str, Any]:
+        """Of a checkpoint, from which the job goes on."""
+        return asdict(self)
+
+    def end(self) -> Mapping[str, Any]:
+        """Of the last checkpoint: from where the next job begins."""
+        complete = max(self.newest - LOOKED_BACK, 0)
+        return {"space": self.space, "looked": self.looked, "complete": complete}
 
 
-def _note(task: FillTask, **values: Any) -> None:
-    if task.switch is not None:
-        EmbedderSwitch.objects.filter(pk=task.switch.pk).update(**values)
+# ── the switch of a job ─────────────────────────────────────────────────────────────────────────
 
 
-def _ready(row: EmbedderSwitch, spec: SearchModelSpec) -> None:
-    """Everything has a vector: it can be switched on."""
-    missing, total = missing_count(model=row.model)
-    figures = {**row.figures, "calibration": switch_calibrate(spec=spec)}
-    values = {"done": total - missing, "total": total, "figures": figures}
-    EmbedderSwitch.objects.filter(pk=row.pk, state=State.BUILDING).update(state=State.READY, **values)
+def switch_of(*, subject: str) -> EmbedderSwitch | None:
+    """The switch that a job names; None where it is about the model of a site that has never switched."""
+    return EmbedderSwitch.objects.filter(pk=subject.removeprefix(switch_subject(""))).first() if subject else None
+
+
+def switch_ready(*, switch: EmbedderSwitch, calibration: Mapping[str, Any]) -> None:
+    """Every entry has a vector: the switch can be finished."""
+    figures = {**switch.figures, "calibration": calibration}
+    EmbedderSwitch.objects.filter(pk=switch.pk, state=State.BUILDING).update(state=State.READY, figures=figures)
+
+
+def switch_follow(*, subject: str, state: str) -> None:
+    """A person has paused, resumed or cancelled the job of a switch: one that is on its way follows."""
+    row = switch_of(subject=subject)
+    if row is None or row.state not in (State.BUILDING, State.PAUSED):
+        return
+    states = {Job.State.PAUSED: State.PAUSED, Job.State.QUEUED: State.BUILDING, Job.State.CANCELLED: State.CANCELLED}
+    if state in states:
+        EmbedderSwitch.objects.filter(pk=row.pk, state=row.state).update(state=states[Job.State(state)])
+    if state == Job.State.CANCELLED:
+        enqueue_on_commit(SWEEP_VECTORS, model=row.model)

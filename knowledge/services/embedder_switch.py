@@ -1,10 +1,10 @@
 """From one embedding model of the site to another, and back, without a gap (decision 031).
 
-`switch_start` registers the target; a worker makes its vectors beside those in use (`embedder_fill`), questions are
-answered as before. `switch_finish` changes the model in one transaction: it waits for writers, makes the few vectors
-that are still missing, and turns every process to the new model by the version of the registry. Vectors of the former
-model are kept and kept complete, so `switch_back` is the same transaction the other way round. Giving them up ends
-that; a task deletes them (`embedder_sweep`).
+`switch_start` registers the target; a background job makes its vectors beside those in use
+(`knowledge/jobs/embed_site.py`), and questions are answered as before. `switch_finish` changes the model in one
+transaction: it waits for writers, makes the few vectors that are still missing, and turns every process to the new
+model by the version of the registry. Vectors of the former model are kept and kept complete, so `switch_back` is the
+same transaction the other way round. Giving them up ends that; a task deletes them (`embedder_sweep`).
 """
 
 from __future__ import annotations
@@ -25,13 +25,22 @@ from knowledge.model_errors import EmbedderSwitchError
 from knowledge.model_registry import embedder_of, live_model
 from knowledge.model_setup import hosts_allowed, registry_changed, setup_refresh
 from knowledge.models import EmbedderSwitch, SearchModel
-from knowledge.queue import FILL_SET_VECTORS, FILL_VECTORS, REFRESH_INDEXES, SWEEP_VECTORS, enqueue_on_commit
+from knowledge.queue import (
+    FILL_SET_VECTORS,
+    FILL_VECTORS,
+    REFRESH_INDEXES,
+    SWEEP_VECTORS,
+    enqueue_on_commit,
+    switch_subject,
+)
 from knowledge.rights import MODELS_MANAGE
 from knowledge.search_model_setup import SearchModelSpec, is_embedder_locked, spec_of
-from knowledge.services.embedder_fill import FEW, StoppedError, entries_fill
+from knowledge.services.embedder_fill import few_fill
+from knowledge.services.fill_jobs import fill_act, fill_begin, fill_lock
 from knowledge.services.publish_gate import publish_gate
 from knowledge.services.triples import vectors_make
 from ragcore.ports import Embedder
+from work.queue import due_enqueue
 
 State = EmbedderSwitch.State
 
@@ -58,14 +67,13 @@ def switch_start(*, scope: Scope, actor: User, target: SearchModel | None) -> Em
         raise EmbedderSwitchError("former_kept")
     EmbedderSwitch.objects.filter(state=State.KEPT, model=model).update(state=State.DROPPED)  # its vectors are used on
     missing, total = missing_count(model=model)
-    values = {"done": total - missing, "total": total, "heartbeat": timezone.now()}
     try:
         with transaction.atomic():
-            row = EmbedderSwitch.objects.create(target=target, model=model, author=actor, **values)
+            row = EmbedderSwitch.objects.create(target=target, model=model, author=actor)
     except IntegrityError as error:  # another first start at the same time: there was no row to lock
         raise EmbedderSwitchError("open") from error
     audit_record(actor=actor, action="embedder.start", target=model, former=live_model(), passages=missing)
-    enqueue_on_commit(FILL_VECTORS)
+    fill_begin(FILL_VECTORS, switch_subject(row.pk), done=total - missing, total=total)
     return row
 
 
@@ -73,23 +81,28 @@ def switch_start(*, scope: Scope, actor: User, target: SearchModel | None) -> Em
 def switch_pause(*, scope: Scope, actor: User, switch_id: int) -> EmbedderSwitch:
     """Make no more vectors until it is resumed. Raises MissingRightError, NotFoundError, EmbedderSwitchError."""
     row = _locked(scope, switch_id, State.BUILDING)
-    return _put(row, State.PAUSED, actor, "embedder.pause")
+    _put(row, State.PAUSED, actor, "embedder.pause")
+    fill_act(FILL_VECTORS, switch_subject(row.pk), "pause")
+    return row
 
 
 @transaction.atomic
 def switch_resume(*, scope: Scope, actor: User, switch_id: int) -> EmbedderSwitch:
     """Go on where it was paused. Raises MissingRightError, NotFoundError, EmbedderSwitchError."""
     row = _locked(scope, switch_id, State.PAUSED)
-    enqueue_on_commit(FILL_VECTORS)
-    return _put(row, State.BUILDING, actor, "embedder.resume")
+    _put(row, State.BUILDING, actor, "embedder.resume")
+    fill_act(FILL_VECTORS, switch_subject(row.pk), "resume")
+    return row
 
 
 @transaction.atomic
 def switch_cancel(*, scope: Scope, actor: User, switch_id: int) -> EmbedderSwitch:
     """Give a switch up; a task deletes its vectors. Raises MissingRightError, NotFoundError, EmbedderSwitchError."""
     row = _locked(scope, switch_id, *EmbedderSwitch.OPEN)
+    _put(row, State.CANCELLED, actor, "embedder.cancel")
+    fill_act(FILL_VECTORS, switch_subject(row.pk), "cancel")
     enqueue_on_commit(SWEEP_VECTORS, model=row.model)
-    return _put(row, State.CANCELLED, actor, "embedder.cancel")
+    return row
 
 
 def embedder_publish(*, scope: Scope, actor: User, switch_id: int) -> EmbedderSwitch:
@@ -144,12 +157,15 @@ def former_drop(*, scope: Scope, actor: User) -> None:
     Raises MissingRightError, EmbedderSwitchError where none is kept.
     """
     _check_right(scope)
+    for former in EmbedderSwitch.objects.filter(state=State.KEPT):
+        fill_lock(FILL_VECTORS, switch_subject(former.pk))
     _lock()
     row = EmbedderSwitch.objects.filter(state=State.KEPT).first()
     if row is None:
         raise EmbedderSwitchError("none_kept")
     enqueue_on_commit(SWEEP_VECTORS, model=row.model)
     _put(row, State.DROPPED, actor, "embedder.drop")
+    fill_act(FILL_VECTORS, switch_subject(row.pk), "cancel")
 
 
 # ── the transaction ─────────────────────────────────────────────────────────────────────────────
@@ -184,7 +200,7 @@ def _turned(row: EmbedderSwitch, *, actor: User, action: str, reason: str = "") 
             epoch_advance(tenant_id=tenant)
         registry_changed()
         enqueue_on_commit(REFRESH_INDEXES)
-        enqueue_on_commit(FILL_SET_VECTORS)  # measures the models of sets against the new one
+        due_enqueue(FILL_SET_VECTORS)  # measures the models of sets against the new one
         note = {"reason": reason} if reason else {}
         audit_record(actor=actor, action=action, target=row.model, former=former, **note)
     row.refresh_from_db()
@@ -193,24 +209,22 @@ def _turned(row: EmbedderSwitch, *, actor: User, action: str, reason: str = "") 
 
 def _few_fill(embedder: Embedder, spec: SearchModelSpec) -> None:
     """Raises EmbedderSwitchError where somebody has given the model up meanwhile."""
-    try:
-        entries_fill(embedder, spec, alive=lambda _count: None, most=FEW)
-    except StoppedError as error:
-        raise EmbedderSwitchError("changed") from error
+    if not few_fill(embedder, spec):
+        raise EmbedderSwitchError("changed")
 
 
 # ── rows ────────────────────────────────────────────────────────────────────────────────────────
 
 
-def _put(row: EmbedderSwitch, state: State, actor: User, action: str) -> EmbedderSwitch:
+def _put(row: EmbedderSwitch, state: State, actor: User, action: str) -> None:
     row.state = state
     row.save(update_fields=["state"])
     audit_record(actor=actor, action=action, target=row.model)
-    return row
 
 
 def _locked(scope: Scope, switch_id: int, *states: State) -> EmbedderSwitch:
     _check_right(scope)
+    fill_lock(FILL_VECTORS, switch_subject(switch_id))
     _lock()
     row = _get(scope, switch_id)
     if row.state not in states:

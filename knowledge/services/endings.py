@@ -121,10 +121,6 @@ stays_after_person(
     *("knowledge.KnowledgeSet_members.user", "knowledge.KnowledgeSet_editors.user"),
 )
 stays_after_person(
-    "its worker stops where the author is inactive",
-    *("knowledge.QueryAdapter.author", "knowledge.RerankerFit.author"),
-)
-stays_after_person(
     "goes on for the set or the site, whoever began it",
     *("knowledge.EmbedderSwitch.author", "knowledge.SetEmbedder.author"),
     *("knowledge.IngestJob.created_by", "knowledge.TripleImport.actor", "knowledge.SourcePlace.created_by"),
@@ -134,6 +130,7 @@ stays_after_person(
     *("knowledge.AccessRequest.decided_by", "knowledge.ChunkEdit.author", "knowledge.Document.created_by"),
     *("knowledge.DuplicatePair.dismissed_by", "knowledge.DuplicatePair_dismissed_by.user"),
     *("knowledge.TripleDecision.author", "knowledge.EntityDecision.author", "knowledge.DocumentReview.reviewed_by"),
+    *("knowledge.QueryAdapter.author", "knowledge.RerankerFit.author"),
     *("knowledge.LexiconTerm.author", "knowledge.LexiconVersion.author", "knowledge.LexiconChange.author"),
     "knowledge.OptionsChange.actor",
 )

@@ -1,9 +1,9 @@
-"""Reading documents for facts, in the background and by set.
+"""Reads documents for facts, by set.
 
-First by rules: one document at a time, its facts and the note that it was read in one transaction. Then, where a
-language model is connected, some passages at a time, with the place up to which it has read. So the work can be broken
-off at any time and goes on. A document that is replaced meanwhile is read again in its new version; facts of the old
-one are visible to nobody.
+First by rules: the facts of a document together with the note that it was read. Then, where a language model is
+connected, some passages at a time, with the place up to which it has read. A document that is replaced meanwhile is
+read again in its new version; facts of the old one are visible to nobody. `knowledge/jobs/read_facts.py` does it in the
+background.
 """
 
 from __future__ import annotations
@@ -12,17 +12,18 @@ import asyncio
 import logging
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from itertools import takewhile
+from itertools import islice, takewhile
 
 from asgiref.sync import async_to_sync
-from django.db import IntegrityError, transaction
+from django.db import IntegrityError, connection, transaction
+from django.db.models import QuerySet
 from django.utils import timezone
 
 from knowledge import model_registry
 from knowledge.indexes.graph_triples import NewTriple, triples_store
 from knowledge.models import Chunk, Document, FactReading, Triple
-from knowledge.selectors.facts import documents_to_read, passages_limits, readings_to_ask, sets_read_for_facts
-from knowledge.services.model_slots import background_model
+from knowledge.selectors.facts import readings_to_ask, sets_read_by_model
+from knowledge.services.model_slots import background_json_model
 from ragcore.graph.extraction import RULES_VERSION, ExtractedFact, extract_facts
 from ragcore.graph.model_extraction import MODEL_RULES, extract_by_model
 from ragcore.llm.client import LlmClient
@@ -34,31 +35,24 @@ LOAD = 1000  # facts stored at once
 KINDS = (Chunk.Kind.BODY, Chunk.Kind.WHOLE)  # the others repeat what these say
 BY_MODEL = "model"  # the rule of a fact
 ASKED_AT_ONCE = 4  # passages
+MOST_ASKED = 40  # passages of a document; the rest of it is read by rules alone
 MODEL_SECONDS = 40.0  # of one request to its first token
 MOST_TRIES = 3  # of a passage for which a model that answers others does not
 SENTENCE = "The lamp is part of the desk."  # that any model answers which answers at all
 
 
-def facts_read_next() -> bool:
-    """Read the next document that waits, by rules or by the model; whether there was one.
-
-    Facts of sets that want none any more are removed.
-    """
-    sets = sets_read_for_facts()
-    _facts_withdraw(sets)
-    document = documents_to_read(sets=sets).first() if sets else None
-    if document is not None:
-        try:
+def document_read(document: Document, sets: list[int]) -> None:
+    """Store the facts that the rules find in a document of one of the sets, in place of those of other rules."""
+    try:
+        with transaction.atomic():
             _read(document, sets)
-        except IntegrityError:
-            if Document.objects.filter(live_version=document.live_version_id).exists():
-                raise
-            logger.info("document %s was deleted while it was read for facts", document.pk)
-        return True
-    return bool(sets) and facts_ask_next(sets)
+            connection.check_constraints()  # now, and not with the checkpoint that this is part of
+    except IntegrityError:
+        if Document.objects.filter(live_version=document.live_version_id).exists():
+            raise
+        logger.info("document %s was deleted while it was read for facts", document.pk)
 
 
-@transaction.atomic
 def _read(document: Document, sets: list[int]) -> None:
     into = document.sets.filter(pk__in=sets).order_by("pk").first()
     if into is None or document.live_version_id is None:
@@ -111,13 +105,15 @@ def _store(document: Document, rows: list[NewTriple]) -> int:
     return triples_store(rows, tenant_id=document.tenant_id, source_id=None, tokenizer=model_registry.tokenizer())
 
 
-@transaction.atomic
-def _facts_withdraw(sets: list[int]) -> None:
-    """Facts that were read for sets whose option is off now, and of documents that left their set."""
-    outdated = FactReading.objects.exclude(knowledge_set__in=sets)
-    if outdated.exists():
-        Triple.objects.filter(document__isnull=False).exclude(knowledge_set__in=sets).delete()
-        outdated.delete()
+def readings_outdated(sets: list[int]) -> QuerySet[FactReading]:
+    """Of sets whose option is off now, and of documents that left their set."""
+    return FactReading.objects.exclude(knowledge_set__in=sets)
+
+
+def facts_withdraw(sets: list[int]) -> None:
+    """Remove the facts of outdated readings."""
+    Triple.objects.filter(document__isnull=False).exclude(knowledge_set__in=sets).delete()
+    readings_outdated(sets).delete()
 
 
 # ── by the language model ───────────────────────────────────────────────────────────────────────
@@ -131,28 +127,60 @@ class _Said:
     is_answering: bool  # others, and not for that one
 
 
-def facts_ask_next(sets: list[int]) -> bool:
-    """Let the model read the next passages of the next document that it has not read to the end.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AskedPassages:
+    """Passages of a document that the model has been asked about, and its reply, which is not stored yet."""
 
-    False: nothing is to be read now, there is no model, or it answers nothing. Then every place is kept, and it is
-    asked again later. A passage for which alone it does not answer is left out after MOST_TRIES.
+    reading: FactReading
+    document: Document
+    chunks: Sequence[Chunk]
+    reply: _Said
+    is_end: bool  # of the document
+    is_anew: bool  # another prompt has read the document before
+
+    @property
+    def is_model_there(self) -> bool:
+        """Whether it goes on with asking."""
+        return bool(self.reply.facts) or self.reply.is_answering or not self.chunks
+
+    def store(self) -> None:
+        """Store what was read up to the first passage for which the model was away."""
+        row = FactReading.objects.select_for_update().filter(version=self.reading.version_id).first()
+        if row is None:  # the version is gone
+            return
+        if self.is_anew:
+            Triple.objects.filter(version=row.version_id, rule=BY_MODEL).delete()
+        read = list(zip(self.chunks, self.reply.facts, strict=False))
+        row.facts += _load(self.document, self.reading.knowledge_set_id, read)
+        row.model, row.asked = MODEL_RULES if self.is_end else "", self.reading.asked + len(read)
+        row.tries = 0 if read else self.reading.tries
+        row.ordinal = read[-1][0].ordinal if read else self.reading.ordinal
+        if len(read) < len(self.chunks):
+            _put_off(row, self.chunks[len(read)], is_answering=self.reply.is_answering)
+        row.save(update_fields=["facts", "model", "asked", "ordinal", "tries", "tried"])
+
+
+def facts_ask(sets: list[int]) -> AskedPassages | None:
+    """Ask the model about the next passages of the next document that it has not read to the end.
+
+    None: nothing is to be read now, or there is no model that writes JSON. A passage for which alone it does not answer
+    is left out after MOST_TRIES.
     """
-    limits = passages_limits(sets=sets)
-    model = background_model(is_patient=False)
-    reading = readings_to_ask(limits=limits).first() if model is not None and limits else None
+    sets = sets_read_by_model(sets=sets)
+    model = background_json_model()
+    reading = readings_to_ask(sets=sets).first() if model is not None and sets else None
     if model is None or reading is None:
-        return False
-    if reading.model:  # another prompt has read it: from the beginning
-        Triple.objects.filter(version=reading.version_id, rule=BY_MODEL).delete()
-        reading.model, reading.ordinal, reading.asked, reading.tries = "", -1, 0, 0
+        return None
+    is_anew = bool(reading.model)
+    if is_anew:
+        reading.ordinal, reading.asked, reading.tries = -1, 0, 0
     document = reading.version.document
-    most_passages = (
-        1 if reading.tries else ASKED_AT_ONCE
-    )  # what comes behind a passage that fails would be asked in vain
-    most = min(most_passages, limits[reading.knowledge_set_id] - reading.asked)
-    chunks = [chunk for _, chunk in zip(range(max(most, 0)), _chunks(document, after=reading.ordinal), strict=False)]
+    at_once = 1 if reading.tries else ASKED_AT_ONCE  # what comes behind a passage that fails would be asked in vain
+    most = max(min(at_once, MOST_ASKED - reading.asked), 0)
+    chunks = list(islice(_chunks(document, after=reading.ordinal), most))
     reply = async_to_sync(_ask)(model, document.title, chunks)
-    return _progress(reading, document, chunks, reply, is_end=len(chunks) == len(reply.facts) < most_passages)
+    is_end = len(chunks) == len(reply.facts) < at_once
+    return AskedPassages(reading=reading, document=document, chunks=chunks, reply=reply, is_end=is_end, is_anew=is_anew)
 
 
 async def _ask(model: ChatModel, title: str, chunks: Sequence[Chunk]) -> _Said:
@@ -175,24 +203,6 @@ async def _ask_one(
     facts = await extract_by_model(text, title=title, heading_path=heading_path, llm=llm)
     is_away = llm.counts["unreachable"] or llm.counts["busy"] or llm.counts["silent"]
     return None if facts is None and is_away else facts or []
-
-
-@transaction.atomic
-def _progress(reading: FactReading, document: Document, chunks: Sequence[Chunk], reply: _Said, *, is_end: bool) -> bool:
-    """Store what was read up to the first passage for which the model was away; False where it was away altogether."""
-    row = FactReading.objects.select_for_update().filter(version=reading.version_id).first()
-    if row is None:  # the version is gone
-        return True
-    read = list(zip(chunks, reply.facts, strict=False))
-    row.facts += _load(document, reading.knowledge_set_id, read)
-    row.model, row.asked, row.ordinal = MODEL_RULES if is_end else "", reading.asked + len(read), reading.ordinal
-    row.tries = 0 if read else reading.tries
-    if read:
-        row.ordinal = read[-1][0].ordinal
-    if len(read) < len(chunks):
-        _put_off(row, chunks[len(read)], is_answering=reply.is_answering)
-    row.save(update_fields=["facts", "model", "asked", "ordinal", "tries", "tried"])
-    return bool(read) or reply.is_answering or not chunks
 
 
 def _put_off(row: FactReading, chunk: Chunk, *, is_answering: bool) -> None:

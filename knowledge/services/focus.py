@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from knowledge.search_profile import Retrieved
 from knowledge.services.merging import STAGE as MERGED
 from knowledge.services.merging import repeated_passages
-from knowledge.types import RetrievalRequest, Retrieved
+from knowledge.types import RetrievalRequest
 from ragcore.types import Candidate, StageRecord
 
 STAGE = "focus"

@@ -15,7 +15,7 @@ from accounts.scope import Scope
 from accounts.services import audit_record
 from knowledge.errors import IngestionCancelledError, JobOverError, error_columns
 from knowledge.models import Document, DocumentVersion, IngestItem, IngestJob, SyncRun
-from knowledge.queue import RUN_SYNC, advance_enqueue, enqueue_on_commit
+from knowledge.queue import advance_enqueue
 from knowledge.selectors import jobs_readable
 from knowledge.selectors.documents import manageable_condition
 from knowledge.selectors.keepers import keeper_condition
@@ -24,7 +24,10 @@ from knowledge.selectors.sets import sources_managed
 from knowledge.services.documents import document_managed, job_start
 from knowledge.services.ingestion.item_state import document_error_set
 from knowledge.services.ingestion.parse_cache import parse_cache_clear
+from knowledge.services.sources.sync_runs import runs_open, sources_pending
 from knowledge.services.withdrawal import VersionWithdrawnError
+from work.models import Job
+from work.services import job_act_now
 
 Stage = IngestItem.Stage
 Queue = IngestItem.Queue
@@ -38,6 +41,7 @@ def job_pause(*, scope: Scope, actor: User, job_id: int) -> IngestJob:
         if job.paused is None:
             job.paused = timezone.now()
             job.save(update_fields=["paused"])
+            _run_act(job, "pause")
             audit_record(actor=actor, action="job.pause", target=str(job), job=job.pk)
         return job
 
@@ -49,6 +53,7 @@ def job_resume(*, scope: Scope, actor: User, job_id: int) -> IngestJob:
         if job.paused is not None:
             job.paused = None
             job.save(update_fields=["paused"])
+            _run_act(job, "resume")
             audit_record(actor=actor, action="job.resume", target=str(job), job=job.pk)
             _call_workers(job)
         return job
@@ -66,7 +71,7 @@ def job_cancel(*, scope: Scope, actor: User, job_id: int) -> IngestJob:
         raise NotAllowedError("job_of_others")
     job.cancelled = timezone.now()
     job.save(update_fields=["cancelled"])
-    _open_runs(job).update(finished=job.cancelled, lease_until=None)  # a worker loses it at its next sign of life
+    _run_act(job, "cancel")
     open_items = IngestItem.objects.filter(job=job, finished=None)
     documents = Document.objects.select_for_update().filter(versions__items__in=open_items).order_by("pk")
     list(documents.values_list("pk", flat=True))
@@ -159,7 +164,7 @@ def _is_of_others(job: IngestJob, *, scope: Scope) -> bool:
         return False
     if _has_items_of_others(job, scope=scope):
         return True
-    source_ids = {pk for run in _open_runs(job) for pk in run.pending_sources}
+    source_ids = {pk for run in _open_runs(job) if run.work is not None for pk in sources_pending(run.work)}
     return sources_managed(scope=scope).filter(pk__in=source_ids).count() < len(source_ids)
 
 
@@ -172,12 +177,22 @@ def _has_items_of_others(job: IngestJob, *, scope: Scope) -> bool:
 
 def _open_runs(job: IngestJob) -> QuerySet[SyncRun]:
     """The run of the job, if it has one that is not over."""
-    return SyncRun.objects.filter(job=job, finished=None)
+    return runs_open().filter(job=job)
+
+
+def _run_act(job: IngestJob, act: str) -> None:
+    """Pause, resume or cancel the run of the job, if it has one for which that is possible."""
+    for run in _open_runs(job):
+        if run.work is not None:
+            job_act_now(run.work, act)
 
 
 def _job(*, scope: Scope, job_id: int) -> IngestJob:
-    """The job, locked. Raises NotFoundError."""
-    job = jobs_readable(scope=scope).select_for_update(of=("self",)).filter(pk=job_id).first()
+    """The job, locked; its run is locked before it, as workers do. Raises NotFoundError."""
+    jobs = jobs_readable(scope=scope)
+    runs = SyncRun.objects.filter(job__in=jobs.order_by().filter(pk=job_id).values("pk"))
+    list(Job.objects.select_for_update(no_key=True).filter(pk__in=runs.values("work")))
+    job = jobs.select_for_update(of=("self",)).filter(pk=job_id).first()
     if job is None:
         raise NotFoundError("job", job=job_id)
     return job
@@ -187,5 +202,3 @@ def _call_workers(job: IngestJob) -> None:
     queues = job.items.filter(finished=None).order_by().values_list("queue", flat=True).distinct()
     for queue in sorted(queues):
         advance_enqueue(job_id=job.pk, queue=queue)
-    if _open_runs(job).exists():
-        enqueue_on_commit(RUN_SYNC, job_id=job.pk)

@@ -7,7 +7,7 @@ from dataclasses import replace
 from itertools import chain
 from statistics import fmean
 
-from knowledge.types import Retrieved
+from knowledge.search_profile import Retrieved
 from ragcore.retrieval.stages.selection import find_copies, find_repetitions
 from ragcore.types import Candidate, Drop, StageRecord, State
 
@@ -15,16 +15,19 @@ STAGE = "merge.queries"
 RANK_OFFSET = 60  # of reciprocal rank fusion: Cormack, Clarke, Buettcher, 2009
 
 
-def merge_results(results: Sequence[Retrieved], *, top_k: int, parts: int = 0) -> Retrieved:
+def merge_results(
+    results: Sequence[Retrieved], *, top_k: int, parts: int = 0, documents_each: int | None = None
+) -> Retrieved:
     """One ranking of at most `top_k` passages, each once, of several rankings for one question.
 
     The last `parts` results are for sub-questions; the results before them are for forms of the same question. The
     first `top_k // len(results)` of each result are kept; the remaining places, because results share passages, go to
-    the best of the others. Passages are ordered by the score "merge.queries", the last one of every candidate, higher
-    is better: see `_fused`; documents that the question names come first. A passage that repeats a better one of
-    another ranking is dropped where each ranking was rid of its own repetitions, and another takes its place.
-    Query, arms and stages are those of the first result; the note of the stage "merge.queries" says what each form
-    contributed.
+    the best of the others. `documents_each`: instead, the best passage of so many first documents of each result is
+    kept, and `top_k` grows to have room for them. Passages are ordered by the score "merge.queries", the last one of
+    every candidate, higher is better: see `_fused`; documents that the question names come first. A passage that
+    repeats a better one of another ranking is dropped where each ranking was rid of its own repetitions, and another
+    takes its place. Query, arms and stages are those of the first result; the note of the stage "merge.queries" says
+    what each form contributed.
     """
     if len(results) == 1:
         return results[0]
@@ -37,7 +40,12 @@ def merge_results(results: Sequence[Retrieved], *, top_k: int, parts: int = 0) -
     best = {chunk: candidate for chunk, candidate in best.items() if chunk not in gone}
     share = max(1, top_k // len(results))
     by_result = ([chunk for chunk in _chunks(result) if chunk not in gone] for result in results)
-    chosen = dict.fromkeys(chain.from_iterable(chunks[:share] for chunks in by_result))
+    if documents_each is None:
+        chosen = dict.fromkeys(chain.from_iterable(chunks[:share] for chunks in by_result))
+    else:
+        firsts = (_first_of_documents(chunks, best, documents_each) for chunks in by_result)
+        chosen = dict.fromkeys(chain.from_iterable(firsts))
+        top_k = max(top_k, len(chosen))
     named_documents = frozenset(chain.from_iterable(result.state.named_documents for result in results))
 
     def first(chunk: int) -> tuple[bool, float]:
@@ -60,6 +68,14 @@ def repeated_passages(candidates: Sequence[Candidate], similarity: float | None)
     if similarity is None:
         return find_copies(candidates)
     return find_repetitions(candidates, similarity=similarity, keep=len(candidates))[0]
+
+
+def _first_of_documents(chunks: Sequence[int], candidates: Mapping[int, Candidate], most: int) -> list[int]:
+    """The first passage of each of the first `most` documents of a ranking."""
+    first: dict[int, int] = {}
+    for chunk in chunks:
+        first.setdefault(candidates[chunk].document, chunk)
+    return list(first.values())[:most]
 
 
 def _chunks(result: Retrieved) -> list[int]:
@@ -146,8 +162,11 @@ def _merged(
     gone = set(chain.from_iterable(repeated.values()))
     left_out = tuple(chunk for chunk in chunks_before if chunk not in chunks_in and chunk not in gone)
     drops = [replace(drop, chunks=tuple(c for c in drop.chunks if c not in chunks_before)) for drop in first.drops]
-    drops.append(Drop(chunks=left_out, stage=STAGE, reason="not among the best of all forms of the question"))
-    drops += [Drop(chunks=tuple(c), stage=STAGE, reason=f"repeats passage {chunk}") for chunk, c in repeated.items()]
+    drops.append(Drop(chunks=left_out, stage=STAGE, code="not_best_of_forms"))
+    drops += [
+        Drop(chunks=tuple(copies), stage=STAGE, code="repeats", data={"passage": chunk})
+        for chunk, copies in repeated.items()
+    ]
     record = StageRecord(
         stage=STAGE,
         seconds=sum(record.seconds for state in rest for record in state.records),

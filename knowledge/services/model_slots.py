@@ -10,9 +10,10 @@ import asyncio
 import random
 import time
 import uuid
-from collections.abc import AsyncIterator, Callable, Iterator, Sequence
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from functools import cache
+from typing import Any
 
 from django.conf import settings
 from redis import Redis
@@ -20,6 +21,8 @@ from redis import Redis
 from knowledge.model_registry import judge_model, light_model
 from knowledge.model_setup import setup_now, setup_refresh
 from ragcore.llm.client import with_short_retries
+from ragcore.llm.model_profile import profile_of
+from ragcore.llm.request_fields import with_fields
 from ragcore.model_limits import limits_of
 from ragcore.ports import ChatMessage, ChatModel, GenerationEvent
 
@@ -49,6 +52,12 @@ def background_model(*, is_patient: bool = True) -> ChatModel | None:
     return None if model is None else SlottedChatModel(model if is_patient else with_short_retries(model))
 
 
+def background_json_model() -> ChatModel | None:
+    """The same, not patient, for work that needs JSON; None also where the model's profile says that it writes none."""
+    model = background_model(is_patient=False)
+    return None if model is None or profile_of(model).json == "none" else model
+
+
 def background_judge() -> ChatModel | None:
     """The language model for judging, for background work; None where none of its own is configured.
 
@@ -65,7 +74,12 @@ class SlottedChatModel:
     def __init__(self, model: ChatModel) -> None:
         self.name = model.name
         self.limits = limits_of(model)
+        self.profile = profile_of(model)
         self._model = model
+
+    def with_fields(self, fields: Mapping[str, Any]) -> SlottedChatModel:
+        """The same model with further fields of its requests."""
+        return SlottedChatModel(with_fields(self._model, fields))
 
     async def stream(
         self, messages: Sequence[ChatMessage], *, temperature: float, max_tokens: int

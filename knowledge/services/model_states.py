@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Literal
 
+from django.utils.timezone import get_current_timezone
 from django.utils.translation import gettext as _
 
 from accounts.error_messages import error_message
@@ -15,8 +16,9 @@ from knowledge.model_setup import ModelSpec, circuit, environment_models, setup_
 from knowledge.model_test_words import tested_sentence
 from knowledge.models import EnvironmentModelTest, LanguageModel
 from knowledge.services.model_tests import place_of_model, place_of_purpose, seconds_tested
+from ragcore.model_file.state import ServedModel
 
-StateKind = Literal["testing", "untested", "works", "failed", "failing"]
+StateKind = Literal["loading", "not_loaded", "testing", "untested", "works", "failed", "failing"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -34,6 +36,8 @@ class ModelState:
     def words(self) -> str:
         """The state in the language of the reader."""
         return {
+            "loading": _("Being loaded; answers are quoted meanwhile"),
+            "not_loaded": _("Not loaded, not used"),
             "testing": _("Being tested"),
             "untested": _("Not tested, not used"),
             "works": _("Works"),
@@ -68,13 +72,23 @@ def model_state(model: LanguageModel) -> ModelState:
 
 
 def environment_state(purpose: str) -> ModelState:
-    """Of a model that the environment sets: it answers before it is tested, too."""
+    """Of a model that the environment sets: it answers before it is tested, too, but not before it is loaded."""
+    spec = environment_models()[purpose]
+    if spec.file_state is not None and not spec.is_ready:
+        return _of_file(spec.file_state)
     running = seconds_tested(place_of_purpose(purpose))
     if running is not None:
         return ModelState(kind="testing", seconds=running, is_used=True)
-    spec = environment_models()[purpose]
     rows = EnvironmentModelTest.objects.filter(purpose=purpose, fingerprint=spec.fingerprint)
     return _state([(row.test_code, row.test_data, row.tested) for row in rows], spec, is_used=True)
+
+
+def _of_file(state: ServedModel) -> ModelState:
+    """Of the model of LLM_FILE before it can be asked."""
+    time = datetime.fromtimestamp(state.since, tz=get_current_timezone()) if state.since else None
+    if state.error is None:
+        return ModelState(kind="loading", time=time)
+    return ModelState(kind="not_loaded", reason=error_message(state.error), time=time)
 
 
 def _state(

@@ -24,15 +24,14 @@ from accounts.roles import administers
 from accounts.scope import Scope
 from accounts.services import audit_record
 from knowledge.model_errors import ModelInvalidError
+from knowledge.model_servers import Endpoint, probed_at
 from knowledge.model_setup import (
-    Endpoint,
     ModelSpec,
     circuit,
     endpoint_of,
     environment_models,
     hosts_allowed,
     limits_of_row,
-    probed_at,
     registry_changed,
     setup_now,
     setup_refresh,
@@ -41,6 +40,7 @@ from knowledge.model_test_words import KEY_UNREADABLE, REASONS, Tested, tested_a
 from knowledge.models import EnvironmentModelTest, LanguageModel, ModelServer
 from knowledge.rights import MODELS_MANAGE
 from knowledge.services.language_models import OF_TEST
+from knowledge.services.model_exams import exams_start_missing
 from ragcore.errors import ModelUnavailableError
 from ragcore.llm.probe import MAX_SECONDS
 from ragcore.model_limits import ModelLimits
@@ -75,6 +75,8 @@ class _Trial:
         """Store them, and what they say."""
         self.store(findings)
         shared_cache.delete(_key(self.place))
+        if any(code == "ok" for code, _data in findings):
+            exams_start_missing()
         return [tested_at(url, *finding) for url, finding in zip(self.urls, findings, strict=True)]
 
     def _ask_one(self, endpoint: Endpoint | None) -> Finding:
@@ -119,20 +121,21 @@ def environment_model_test_start(*, scope: Scope, actor: User, purpose: str) -> 
 def models_test_untested() -> None:
     """Test what the environment sets and has not passed, and registered servers in use that have not passed either.
 
-    For the start of a process: the models of the environment answer meanwhile, registered ones do not. One process at
-    a time tests a model.
+    For the start of a process, and again when the model of LLM_FILE is loaded: the models of the environment answer
+    meanwhile, registered ones do not. One process at a time tests a model.
     """
     passed = dict(EnvironmentModelTest.objects.filter(test_code="ok").values_list("purpose", "fingerprint"))
     trials = [
         _of_environment(purpose, None)
         for purpose, spec in environment_models().items()
-        if passed.get(purpose) != spec.fingerprint
+        if spec.is_ready and passed.get(purpose) != spec.fingerprint
     ]
     untested = LanguageModel.objects.filter(servers__enabled=True, servers__passed=None, purposes__isnull=False)
     trials += [_of_model(model, None) for model in untested.distinct()]
     for trial in trials:
         if shared_cache.add(_key(trial.place), time.time(), RUNNING_SECONDS):
             trial.keep(trial.ask())
+    exams_start_missing()  # also of models that have passed a test before
 
 
 # ── tests that are running ────────────────────────────────────────────────────────────────────────
@@ -224,10 +227,12 @@ def _store_of_model(
 
 
 def _of_environment(purpose: str, actor: User | None) -> _Trial:
-    """Raises ModelInvalidError where the environment sets none for the purpose."""
+    """Raises ModelInvalidError where the environment sets none for the purpose, or one that is not loaded."""
     spec = environment_models().get(purpose)
     if spec is None:
         raise ModelInvalidError("no_server")
+    if not spec.is_ready:
+        raise ModelInvalidError("not_loaded")
     return _Trial(
         place=place_of_purpose(purpose),
         name=spec.name,

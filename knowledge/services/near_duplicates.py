@@ -23,7 +23,7 @@ from knowledge.models import DocumentVersion, DuplicatePair, SketchBand
 from knowledge.queue import RECORD_DUPLICATES, enqueue_on_commit
 from knowledge.selectors.comparisons import pair_get
 from knowledge.selectors.keeping import kept_among
-from knowledge.services.leases import ingestion_is_active
+from knowledge.services.open_items import ingestion_is_active
 from ragcore.text.near_duplicates import SIZE, bands, similarities_of_sketches, sketch
 
 NEAR_FROM = 0.8  # estimated Jaccard of the shingles

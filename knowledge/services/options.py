@@ -19,7 +19,7 @@ from knowledge.selectors import set_owned
 from knowledge.selectors.options import GROUPS, options_change_get, site_options, tenant_of_site
 from knowledge.services.publish_gate import publish_gate
 from ragcore.errors import InvalidOptionsError
-from ragcore.options import Resolved, conflicts, resolve
+from ragcore.options import FORMER, Resolved, conflicts, for_comparing, resolve
 
 Given = Mapping[str, Mapping[str, Any]]  # group → option → value; None: inherit again
 
@@ -43,6 +43,7 @@ def set_options_update(
     restoring earlier options is not.
     """
     why = why or ChangeNote()
+    options = _settable(options, why=why)
     gate = publish_gate()
     if gate is not None and not why.is_measured and why.kind != OptionsChange.Kind.UNDO:
         row = set_owned(scope=scope, set_id=set_id)
@@ -98,6 +99,7 @@ def site_options_update(
     if scope.administers == "nothing":
         raise NotAllowedError("site_options")
     tenant, why = tenant_of_site(scope=scope, tenant_id=tenant_id), why or ChangeNote()
+    options = _settable(options, why=why)
     gate = publish_gate()
     if gate is not None and not why.is_measured and why.kind != OptionsChange.Kind.UNDO:
         before = site_options(tenant_id=tenant)
@@ -155,18 +157,30 @@ def options_restore(*, scope: Scope, actor: User, change_id: int, note: str = ""
 def options_merge(old: Given, changes: Given, *, layer: str) -> dict[str, dict[str, Any]]:
     """The old options updated by the given ones, validated as a whole. Raises InvalidOptionsError.
 
-    Stored options that this version of the program does not know are dropped.
+    Stored options that this version of the program does not know are dropped, and FORMER ones.
     """
     faults = [f"{layer}: unknown group {code!r}" for code in changes if code not in GROUPS]
     merged = {code: _known(code, values) for code, values in old.items() if code in GROUPS}
     for code, values in changes.items():
         if code in GROUPS:
             both = {**merged.get(code, {}), **values}
-            merged[code] = {name: value for name, value in both.items() if value is not None}
+            merged[code] = {name: value for name, value in both.items() if value is not None and name not in FORMER}
             faults += _faults(code, merged[code], layer=layer)
     if faults:
         raise InvalidOptionsError("faults", faults=faults)
     return {code: values for code, values in merged.items() if values}
+
+
+def _settable(options: Given, *, why: ChangeNote) -> Given:
+    """The options without those that are for comparing. Raises InvalidOptionsError where a new change names one."""
+    names = {code: for_comparing(GROUPS[code]) & values.keys() for code, values in options.items() if code in GROUPS}
+    if any(names.values()) and not why.is_measured and why.kind != OptionsChange.Kind.UNDO:
+        faults = [f"{code}: option {name!r} is for comparing only" for code in names for name in sorted(names[code])]
+        raise InvalidOptionsError("faults", faults=faults)
+    return {
+        code: {name: value for name, value in values.items() if name not in names.get(code, ())}
+        for code, values in options.items()
+    }
 
 
 def _check_together(*layers: tuple[str, Given]) -> None:

@@ -31,16 +31,16 @@ def sentence_of(text: str) -> str:
     return sentences[len(sentences) // 2][: SENTENCE[1]] if sentences else ""
 
 
-def near_and_far(cosines: FloatArray, own: Ints) -> FloatArray:
-    """float[q, 2]: the cosine of each question's own passage, and the best one of all others."""
-    rows = np.arange(len(own))
-    near = cosines[rows, own]
-    others = cosines.copy()
-    others[rows, own] = -1.0
-    return np.column_stack([near, others.max(axis=1)])
+def near_and_far(cosines: FloatArray, places: Ints) -> FloatArray:
+    """float[q, 2]: the cosine of each question's own passage at `places`, and the best one of all others."""
+    rows = np.arange(len(places))
+    near = cosines[rows, places]
+    rest = cosines.copy()
+    rest[rows, places] = -1.0
+    return np.column_stack([near, rest.max(axis=1)])
 
 
-def found_share(cosines: FloatArray, own: Ints) -> float:
-    """Share of questions, rows of float[q, n], whose own passage is among the FOUND nearest."""
-    mine = cosines[np.arange(len(own)), own]
-    return float(np.mean((cosines > mine[:, None]).sum(axis=1) < FOUND))
+def found_share(cosines: FloatArray, places: Ints) -> float:
+    """Share of questions, rows of float[q, n], whose own passage, at `places`, is among the FOUND nearest."""
+    near = cosines[np.arange(len(places)), places]
+    return float(np.mean((cosines > near[:, None]).sum(axis=1) < FOUND))

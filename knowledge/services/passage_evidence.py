@@ -7,19 +7,15 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from accounts.scope import Scope
-from knowledge import model_registry
 from knowledge.backends.set_models import ScopedSetVectors, both_scores
-from knowledge.backends.set_questions import set_questions_embed
 from knowledge.indexes.entry_scores import EntryScores, entry_scores_load
 from knowledge.indexes.lexical import known_terms, lexical_query
 from knowledge.indexes.visibility import Visible
 from knowledge.indexes.visible_passages import passages_load
-from knowledge.selectors.search_parts import SearchPart, search_parts
+from knowledge.search_profile import SearchProfile
+from knowledge.selectors.search_parts import SearchPart
 from knowledge.selectors.set_embedders import SetModel
-from knowledge.selectors.visibility import visible_to
-from knowledge.types import Filters
 from ragcore.embedding.cosine_scale import CosineScale
-from ragcore.embedding.vectors import set_vector, without_set_vectors
 from ragcore.ports import FloatArray
 from ragcore.types import Hit, Passage, Query
 
@@ -56,34 +52,17 @@ class _QueryTerm:
     weight: float  # idf times its count in the question, less for a correction
 
 
-def passages_explain(
-    *,
-    scope: Scope,
-    within: Scope | None,
-    sets: Sequence[int],
-    filters: Filters,
-    query: Query,
-    chunks: Sequence[int],
-) -> dict[int, PassageEvidence]:
-    """Explanations by chunk id, in a fixed number of queries; passages that not both askers may find are left out.
+def passages_explain(*, profile: SearchProfile, query: Query, chunks: Sequence[int]) -> dict[int, PassageEvidence]:
+    """Explanations by chunk id, in a fixed number of queries; passages that the asker may not find are left out.
 
-    `query`: of a finished search (State.query); its vector and weights are reused.
+    `profile`, `query`: of a finished search (Retrieved.profile, State.query); its vector and weights are reused.
     """
-    visible = visible_to(scope=scope, sets=sets, filters=filters, within=within)
+    scope, visible = profile.scope, profile.visible
     passages = passages_load(scope=scope, visible=visible, chunks=chunks)
     asked = _query_terms(scope=scope, visible=visible, query=query)
     entries: list[EntryScores] = []
-    parts = search_parts(
-        scope=scope,
-        visible=visible,
-        site_model=model_registry.live_model(),
-        sets=sets,
-        version=query.adapter,
-        set_embedder=query.set_embedder,
-        within=within,
-    )
-    for part in parts:
-        entries += _part_scores(scope, part, query, list(passages), [term.id for term in asked])
+    for part in profile.parts:
+        entries += _part_scores(profile, part, query, list(passages), [term.id for term in asked])
     by_chunk: dict[int, list[EntryScores]] = {}
     for entry in entries:
         by_chunk.setdefault(entry.chunk, []).append(entry)
@@ -91,36 +70,36 @@ def passages_explain(
 
 
 def _part_scores(
-    scope: Scope, part: SearchPart, query: Query, chunks: Sequence[int], terms: Sequence[int]
+    profile: SearchProfile, part: SearchPart, query: Query, chunks: Sequence[int], terms: Sequence[int]
 ) -> list[EntryScores]:
     """Entries of these passages in one part of what is visible, as that part is searched."""
     vector, adapter = query.vector, part.adapter
     if vector is not None and adapter is not None:
-        vector = adapter.apply(without_set_vectors(vector)[None, :])[0]
+        vector = adapter.apply(vector[None, :])[0]
     found = entry_scores_load(
-        scope=scope,
+        scope=profile.scope,
         visible=part.visible,
         chunks=chunks,
         terms=terms,
         vector=vector,
-        model=model_registry.embedder().model,
+        model=profile.embedder.model,
     )
     if adapter is not None:
         scale = lambda cosine: None if cosine is None else adapter.on_plain_scale(cosine)  # noqa: E731
         found = [replace(one, coarse=scale(one.coarse), fine=scale(one.fine)) for one in found]
     if part.own is None:
         return found
-    return _with_own(found, ScopedSetVectors(scope, part.visible, part.own.model), part.own, query)
+    asked = profile.set_questions[part.own.set_id].vector(query)
+    return _with_own(found, ScopedSetVectors(profile.scope, part.visible, part.own.model), part.own, asked)
 
 
 def _with_own(
-    entries: Sequence[EntryScores], vectors: ScopedSetVectors, own: SetModel, query: Query
+    entries: Sequence[EntryScores], vectors: ScopedSetVectors, own: SetModel, asked: FloatArray | None
 ) -> list[EntryScores]:
     """Entries with the cosines that their passages got of both models together; those of one passage keep their order.
 
     The two models are compared by passage, so each entry is moved by as much as the best one of its passage.
     """
-    asked = _own_vector(query, own)
     chunks = list(dict.fromkeys(entry.chunk for entry in entries))
     if asked is None or not chunks:
         return list(entries)
@@ -149,19 +128,11 @@ def _moved(
     ]
 
 
-def _own_vector(query: Query, own: SetModel) -> FloatArray | None:
-    """The question by the set's model: as it was searched, or made now where the search compared no vectors."""
-    if query.vector is not None and (found := set_vector(query.vector, own.row)) is not None:
-        return found
-    made = set_questions_embed([query.embedded_text], own)
-    return None if made is None else made[0]
-
-
-def query_embed(query: Query) -> Query:
+def query_embed(profile: SearchProfile, query: Query) -> Query:
     """The question with its vector, if the search did not compute one."""
     if query.vector is not None:
         return query
-    return replace(query, vector=model_registry.embedder().embed_queries([query.embedded_text])[0])
+    return replace(query, vector=profile.embedder.embed_queries([query.embedded_text])[0])
 
 
 def _query_terms(*, scope: Scope, visible: Visible, query: Query) -> list[_QueryTerm]:

@@ -1,19 +1,18 @@
 """Ask the language model again for summaries and questions that rules wrote while it was down.
 
-Publishing records such passages (`RepresentationRetry`). A periodic task takes them up in small batches, those of one
+Publishing records such passages (`RepresentationRetry`). A background job takes them up in small batches, those of one
 version at a time, when no ingestion is at work. The first request without an answer ends it, and everything rests until
 the pause of that batch is over; an owner's request does not wait for that. Answers that are of no use count: after
 MAX_ATTEMPTS the passage stays as it is.
 
-Asking and embedding are done before anything is locked. Then, passage by passage and each in one transaction, the
-entries are replaced and the record goes, so that a killed worker loses and doubles nothing. The passage stays, and with
-it its citations; only the outline of a section, whose text begins with the summary, is superseded by a new one.
+Asking and embedding are done before anything is locked. Then, passage by passage and each in one fenced transaction,
+the entries are replaced and the record goes, so that a killed worker loses and doubles nothing. The passage stays, and
+with it its citations; only the outline of a section, whose text begins with the summary, is superseded by a new one.
 """
 
 from __future__ import annotations
 
 import logging
-import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -26,9 +25,8 @@ from accounts.models import User
 from accounts.scope import Scope
 from accounts.services import audit_record
 from knowledge.errors import PassageChangedError
-from knowledge.indexes.statements import representations_try_lock
 from knowledge.models import Chunk, RepresentationRetry
-from knowledge.queue import RETRY_REPRESENTATIONS, enqueue_on_commit
+from knowledge.queue import RETRY_REPRESENTATIONS
 from knowledge.selectors import set_owned
 from knowledge.selectors.dashboard import documents_rebuildable
 from knowledge.selectors.options import pipeline_options
@@ -41,22 +39,23 @@ from knowledge.services.edits import (
     passage_substitute,
     passage_successor,
 )
-from knowledge.services.leases import ingestion_is_active
 from knowledge.services.model_slots import background_model, embedding_slot
+from knowledge.services.open_items import ingestion_is_active
 from knowledge.services.representations import DocumentRepresentations, document_represent, main_failure
 from ragcore.errors import RagError
 from ragcore.options import RepresentationOptions
 from ragcore.ports import ChatModel
 from ragcore.representations import Missed
 from ragcore.types import ChunkDraft, ChunkKind, ParsedDocument
+from work.fencing import job_writing
+from work.models import Job
+from work.services import work_start
 
 logger = logging.getLogger(__name__)
 
 BATCH = 8  # passages of one version that the model is asked about together
 CONCURRENCY = 2  # of them at a time; ingestion asks about four
 SILENCES = 1  # requests without an answer that end a run
-RUN_SECONDS = 20.0  # of one task; the next one goes on
-PRIORITY = 9  # behind everything else in its queue
 MAX_ATTEMPTS = 3  # answers of no use, the first one included
 ATTEMPT_PAUSE_SECONDS = 600.0  # after the first of them; doubled
 BACKOFF_SECONDS = 60.0  # doubled with every try in a row without an answer
@@ -65,16 +64,14 @@ MAX_DELAY = timedelta(hours=1)  # how long a passage waits for running ingestion
 Reason = RepresentationRetry.Reason
 
 
-def representations_retry() -> int:
-    """Ask the model again for what is due; returns for how many passages it wrote. Safe to call at any time."""
-    model = background_model(is_patient=False)
-    if model is None:
-        return 0
-    with representations_try_lock() as alone:
-        outcome = _work_off(model) if alone else RetryOutcome()
-    if outcome.has_more:
-        enqueue_on_commit(RETRY_REPRESENTATIONS, priority=PRIORITY)
-    return outcome.total
+def retries_start() -> None:
+    """Start a background job for each tenant with anything due, and forget passages that cannot be found any more."""
+    RepresentationRetry.objects.filter(~Exists(retries_live().filter(pk=OuterRef("pk")))).delete()
+    if background_model(is_patient=False) is None:
+        return
+    tenants = _due(timezone.now()).order_by().values_list("version__document__tenant_id", flat=True).distinct()
+    for tenant_id in tenants:
+        work_start(kind=RETRY_REPRESENTATIONS, tenant_id=tenant_id, author=None)
 
 
 @transaction.atomic
@@ -91,7 +88,8 @@ def set_representations_retry(*, scope: Scope, actor: User, set_id: int) -> int:
     again.update(given_up=None, attempts=0)
     count = RepresentationRetry.objects.filter(pk__in=rows.values("pk")).update(requested=timezone.now())
     audit_record(actor=actor, action="set.enrich", target=knowledge_set.code, set=knowledge_set.pk, passages=count)
-    enqueue_on_commit(RETRY_REPRESENTATIONS)
+    if count:
+        work_start(kind=RETRY_REPRESENTATIONS, tenant_id=knowledge_set.tenant_id, author=actor)
     return count
 
 
@@ -113,31 +111,16 @@ def retries_counted() -> dict[tuple[str, str], int]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RetryOutcome:
-    """For how many passages the model wrote, whether it stopped answering, and whether more is due."""
+    """For how many passages the model wrote, and whether it stopped answering."""
 
     total: int = 0
     is_silent: bool = False
-    has_more: bool = False
 
 
-def _work_off(model: ChatModel) -> RetryOutcome:
-    """Batch by batch, until nothing is due, the model does not answer or the time of a task is over."""
-    RepresentationRetry.objects.filter(~Exists(retries_live().filter(pk=OuterRef("pk")))).delete()
-    ends, total = time.monotonic() + RUN_SECONDS, 0
-    while batch := _next_batch():
-        if time.monotonic() >= ends:
-            return RetryOutcome(total=total, has_more=True)
-        outcome = _ask_again(batch, model)
-        total += outcome.total
-        if outcome.is_silent:
-            break
-    return RetryOutcome(total=total)
-
-
-def _next_batch() -> list[RepresentationRetry]:
+def retries_next(*, tenant_id: int) -> list[RepresentationRetry]:
     """Due records of one version: what owners have asked for first, then what has waited longest."""
-    rows = _due(timezone.now()).select_related("version__document", "chunk__edit")
-    rows = rows.defer("version__markdown", "version__sketch")
+    rows = _due(timezone.now()).filter(version__document__tenant_id=tenant_id)
+    rows = rows.select_related("version__document", "chunk__edit").defer("version__markdown", "version__sketch")
     rows = rows.order_by(F("requested").asc(nulls_last=True), F("not_before").asc(nulls_first=True), "pk")
     first = rows.first()
     if first is None:
@@ -161,11 +144,14 @@ def _due(now: datetime) -> QuerySet[RepresentationRetry]:
 # ── asking ──────────────────────────────────────────────────────────────────────────────────────
 
 
-def _ask_again(batch: Sequence[RepresentationRetry], model: ChatModel) -> RetryOutcome:
-    """Every record of the batch is settled, put off or gone afterwards."""
+def retries_ask(job: Job, batch: Sequence[RepresentationRetry], model: ChatModel) -> RetryOutcome:
+    """Ask for a batch: every record of it is settled, put off or gone afterwards.
+
+    What is written is fenced by the background job. Raises JobLostError, DatabaseError.
+    """
     options = _options(batch[0])
     rows = [row for row in batch if _is_wanted(row, options) and not passage_is_edited(row.chunk)]
-    _forget([row for row in batch if row not in rows])
+    _forget(job, [row for row in batch if row not in rows])
     if not rows:
         return RetryOutcome()
     try:
@@ -175,28 +161,29 @@ def _ask_again(batch: Sequence[RepresentationRetry], model: ChatModel) -> RetryO
         raise
     except RagError as error:  # the embedder
         logger.info("%s: %s", error.code, error.message)
-        _put_off(rows)
+        _put_off(job, rows)
         return RetryOutcome(is_silent=True)
     except Exception:  # noqa: BLE001 (whatever a passage provokes must not keep the others from the model)
-        return _ask_one_by_one(rows, model)
-    total = sum(_settle(row, better.get(row.pk), _missed(row, represented)) for row in rows)
+        return _ask_one_by_one(job, rows, model)
+    total = sum(_settle(job, row, better.get(row.pk), _missed(row, represented)) for row in rows)
     silent = [row for row in rows if "unavailable" in _missed(row, represented).values()]
     if silent:
-        _put_off(silent)
+        _put_off(job, silent)
     else:  # it answers: nobody rests any more
-        RepresentationRetry.objects.filter(faults__gt=0).update(faults=0, not_before=None)
+        with job_writing(job):
+            RepresentationRetry.objects.filter(faults__gt=0).update(faults=0, not_before=None)
     return RetryOutcome(total=total, is_silent=bool(silent))
 
 
-def _ask_one_by_one(rows: Sequence[RepresentationRetry], model: ChatModel) -> RetryOutcome:
+def _ask_one_by_one(job: Job, rows: Sequence[RepresentationRetry], model: ChatModel) -> RetryOutcome:
     """After an unexpected fault: a passage that provokes it counts as refused."""
     if len(rows) == 1:
         logger.exception("passage %s could not be enriched again", rows[0].pk)
-        _settle(rows[0], None, {"summary": "refused"})
+        _settle(job, rows[0], None, {"summary": "refused"})
         return RetryOutcome()
     total = 0
     for row in rows:
-        outcome = _ask_again([row], model)
+        outcome = retries_ask(job, [row], model)
         total += outcome.total
         if outcome.is_silent:
             return RetryOutcome(total=total, is_silent=True)
@@ -215,7 +202,7 @@ def _is_wanted(row: RepresentationRetry, options: RepresentationOptions) -> bool
     if not options.language_model:
         return False
     if row.chunk.kind == Chunk.Kind.SECTION:
-        return options.sections
+        return True
     return (row.lacks_summary and options.summaries) or (row.lacks_questions and options.questions)
 
 
@@ -280,7 +267,7 @@ def _prepared(row: RepresentationRetry, represented: DocumentRepresentations) ->
 # ── settling ────────────────────────────────────────────────────────────────────────────────────
 
 
-def _settle(row: RepresentationRetry, fresh: PreparedPassage | None, missed: Missed) -> bool:
+def _settle(job: Job, row: RepresentationRetry, fresh: PreparedPassage | None, missed: Missed) -> bool:
     """Replace the entries of a passage, if there are better ones, in one transaction with its record.
 
     Whether they were replaced. Nothing happens where somebody else was quicker: an owner with an edit or with other
@@ -288,7 +275,7 @@ def _settle(row: RepresentationRetry, fresh: PreparedPassage | None, missed: Mis
     """
     chunk = row.chunk
     try:
-        with transaction.atomic():
+        with job_writing(job):
             totals = passage_lock(chunk, fresh=fresh) if fresh is not None else {}
             if not RepresentationRetry.objects.select_for_update().filter(pk=row.pk).exists():
                 return False
@@ -303,14 +290,14 @@ def _settle(row: RepresentationRetry, fresh: PreparedPassage | None, missed: Mis
                 passage_substitute(old=chunk, fresh=fresh, totals=totals)
             return True
     except PassageChangedError:
-        _forget([row])
+        _forget(job, [row])
         return False
 
 
 def _record(row: RepresentationRetry, missed: Missed, *, is_better: bool) -> None:
     """What is known of the passage now; nothing is left to know where the model wrote everything."""
     if not missed:
-        _forget([row])
+        RepresentationRetry.objects.filter(pk=row.pk).delete()
         return
     now = timezone.now()
     row.reason = main_failure(missed)
@@ -324,15 +311,19 @@ def _record(row: RepresentationRetry, missed: Missed, *, is_better: bool) -> Non
     row.save()
 
 
-def _put_off(rows: Sequence[RepresentationRetry]) -> None:
+def _put_off(job: Job, rows: Sequence[RepresentationRetry]) -> None:
     """The model does not answer: everything rests until it is asked about these again, with growing pauses."""
     now, faults = timezone.now(), max(row.faults for row in rows) + 1
     pause = min(BACKOFF_SECONDS * 2 ** min(faults - 1, 16), LONGEST_PAUSE_SECONDS)
-    retries = RepresentationRetry.objects.filter(pk__in=[row.pk for row in rows])
-    retries.update(tried=now, faults=faults, not_before=now + timedelta(seconds=pause), reason=Reason.UNAVAILABLE)
-    RepresentationRetry.objects.filter(requested__isnull=False).update(requested=None)
+    values = {"tried": now, "faults": faults, "not_before": now + timedelta(seconds=pause)}
+    with job_writing(job):
+        retries = RepresentationRetry.objects.filter(pk__in=[row.pk for row in rows])
+        retries.update(**values, reason=Reason.UNAVAILABLE)
+        RepresentationRetry.objects.filter(requested__isnull=False).update(requested=None)
 
 
-def _forget(rows: Sequence[RepresentationRetry]) -> None:
+def _forget(job: Job, rows: Sequence[RepresentationRetry]) -> None:
     """Nothing is to be asked about the passages any more."""
-    RepresentationRetry.objects.filter(pk__in=[row.pk for row in rows]).delete()
+    if rows:
+        with job_writing(job):
+            RepresentationRetry.objects.filter(pk__in=[row.pk for row in rows]).delete()

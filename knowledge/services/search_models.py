@@ -39,8 +39,9 @@ from knowledge.embedder_fit import (
 from knowledge.errors import MeasuredFirstError
 from knowledge.faults import failure_columns
 from knowledge.model_errors import SearchModelInvalidError
-from knowledge.model_registry import client_settings, embedder_of, reranker_of
-from knowledge.model_setup import Endpoint, hosts_allowed, registry_changed, setup_now, without_key
+from knowledge.model_registry import embedder_of, reranker_of
+from knowledge.model_servers import Endpoint, client_settings, without_key
+from knowledge.model_setup import hosts_allowed, registry_changed, setup_now
 from knowledge.model_test_words import KEY_UNREADABLE, SAYS, SENTENCES
 from knowledge.models import EmbedderSwitch, SearchModel, SetEmbedder
 from knowledge.packaged_models import PACKAGED

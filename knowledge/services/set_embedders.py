@@ -1,6 +1,6 @@
 """An embedding model of a set: starting it, switching it on and off, and deleting its vectors (decision 041).
 
-A worker makes the vectors beside questions (`set_embedder_fill`). Switching on, off and back is one transaction each,
+Background work makes the vectors (`knowledge/jobs/embed_set.py`). Switching on, off and back is one transaction each,
 because vectors are kept and kept complete until they are deleted. Whether the model is better was measured before
 (`evaluation.services.training_publishing`).
 """
@@ -20,10 +20,11 @@ from knowledge.indexes.set_vectors_fill import set_missing_count
 from knowledge.model_registry import embedder_of, live_model
 from knowledge.model_setup import hosts_allowed, setup_refresh
 from knowledge.models import KnowledgeSet, SearchModel, SetEmbedder
-from knowledge.queue import FILL_SET_VECTORS, SWEEP_SET_VECTORS, enqueue_on_commit
+from knowledge.queue import FILL_SET_VECTORS, SWEEP_SET_VECTORS, enqueue_on_commit, set_embedder_subject
 from knowledge.search_model_setup import spec_of
 from knowledge.selectors import set_owned
 from knowledge.selectors.set_embedders import set_embedder_get
+from knowledge.services.fill_jobs import fill_act, fill_begin, fill_lock
 from knowledge.vector_errors import SetEmbedderError
 
 State = SetEmbedder.State
@@ -42,10 +43,10 @@ def set_embedder_start(*, scope: Scope, actor: User, set_id: int, target_id: int
     if target.provider != SearchModel.Provider.PACKAGED and target.test_code != "ok":
         raise SetEmbedderError("untested")
     model = _model_of(target)
-    mine = SetEmbedder.objects.filter(knowledge_set=home)
-    if mine.filter(state__in=SetEmbedder.OPEN).exists():
+    of_set = SetEmbedder.objects.filter(knowledge_set=home)
+    if of_set.filter(state__in=SetEmbedder.OPEN).exists():
         raise SetEmbedderError("open")
-    if mine.filter(state__in=(State.LIVE, State.OFF), model=model, mode=mode).exists():
+    if of_set.filter(state__in=(State.LIVE, State.OFF), model=model, mode=mode).exists():
         raise SetEmbedderError("kept")
     missing, total = set_missing_count(set_id=home.pk, model=model)
     row = SetEmbedder.objects.create(
@@ -53,15 +54,12 @@ def set_embedder_start(*, scope: Scope, actor: User, set_id: int, target_id: int
         knowledge_set=home,
         target=target,
         model=model,
-        number=(mine.aggregate(last=Max("number"))["last"] or 0) + 1,
+        number=(of_set.aggregate(last=Max("number"))["last"] or 0) + 1,
         mode=SetEmbedder.Mode(mode),
         author=actor,
-        done=total - missing,
-        total=total,
-        heartbeat=timezone.now(),
     )
     audit_record(actor=actor, action="set_embedder.start", target=home.code, model=model, mode=mode, passages=missing)
-    enqueue_on_commit(FILL_SET_VECTORS)
+    fill_begin(FILL_SET_VECTORS, set_embedder_subject(row.pk), done=total - missing, total=total)
     return row
 
 
@@ -69,15 +67,18 @@ def set_embedder_start(*, scope: Scope, actor: User, set_id: int, target_id: int
 def set_embedder_pause(*, scope: Scope, actor: User, embedder_id: int) -> SetEmbedder:
     """Make no more vectors until it is resumed. Raises NotFoundError, NotAllowedError, SetEmbedderError."""
     row = _locked(scope, embedder_id, State.BUILDING)
-    return _put(row, State.PAUSED, actor, "set_embedder.pause")
+    _put(row, State.PAUSED, actor, "set_embedder.pause")
+    fill_act(FILL_SET_VECTORS, set_embedder_subject(row.pk), "pause")
+    return row
 
 
 @transaction.atomic
 def set_embedder_resume(*, scope: Scope, actor: User, embedder_id: int) -> SetEmbedder:
     """Go on where it was paused. Raises NotFoundError, NotAllowedError, SetEmbedderError."""
     row = _locked(scope, embedder_id, State.PAUSED)
-    enqueue_on_commit(FILL_SET_VECTORS)
-    return _put(row, State.BUILDING, actor, "set_embedder.resume")
+    _put(row, State.BUILDING, actor, "set_embedder.resume")
+    fill_act(FILL_SET_VECTORS, set_embedder_subject(row.pk), "resume")
+    return row
 
 
 @transaction.atomic
@@ -87,8 +88,10 @@ def set_embedder_cancel(*, scope: Scope, actor: User, embedder_id: int) -> SetEm
     Raises NotFoundError, NotAllowedError, SetEmbedderError.
     """
     row = _locked(scope, embedder_id, *SetEmbedder.OPEN)
+    _put(row, State.CANCELLED, actor, "set_embedder.cancel")
+    fill_act(FILL_SET_VECTORS, set_embedder_subject(row.pk), "cancel")
     enqueue_on_commit(SWEEP_SET_VECTORS, tenant_id=row.tenant_id, model=row.model)
-    return _put(row, State.CANCELLED, actor, "set_embedder.cancel")
+    return row
 
 
 @transaction.atomic
@@ -99,7 +102,9 @@ def set_embedder_drop(*, scope: Scope, actor: User, embedder_id: int) -> SetEmbe
     """
     row = _locked(scope, embedder_id, State.OFF)
     enqueue_on_commit(SWEEP_SET_VECTORS, tenant_id=row.tenant_id, model=row.model)
-    return _put(row, State.DROPPED, actor, "set_embedder.drop")
+    _put(row, State.DROPPED, actor, "set_embedder.drop")
+    fill_act(FILL_SET_VECTORS, set_embedder_subject(row.pk), "cancel")
+    return row
 
 
 def set_embedder_check(*, row: SetEmbedder) -> None:
@@ -153,16 +158,16 @@ def _switched(row: SetEmbedder, actor: User, action: str, reason: str) -> SetEmb
     return row
 
 
-def _put(row: SetEmbedder, state: State, actor: User, action: str) -> SetEmbedder:
+def _put(row: SetEmbedder, state: State, actor: User, action: str) -> None:
     row.state = state
     row.save(update_fields=["state"])
     audit_record(actor=actor, action=action, target=row.knowledge_set.code, model=row.model, version=row.number)
-    return row
 
 
 def _locked(scope: Scope, embedder_id: int, *states: State) -> SetEmbedder:
     """The row as it is now, with nobody else switching the models of its set."""
     set_id = set_embedder_get(scope=scope, embedder_id=embedder_id).knowledge_set_id
+    fill_lock(FILL_SET_VECTORS, set_embedder_subject(embedder_id))
     _locked_set(scope, set_id)
     row = set_embedder_get(scope=scope, embedder_id=embedder_id)
     if states and row.state not in states:

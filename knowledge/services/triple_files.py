@@ -32,7 +32,7 @@ from knowledge.indexes.graph_triples import (
 )
 from knowledge.indexes.index_maintenance import tables_analyse
 from knowledge.models import Triple, TripleImport
-from knowledge.queue import TEND_TRIPLES, enqueue_on_commit
+from knowledge.queue import IMPORT_TRIPLES, READ_FACTS
 from knowledge.selectors.sets import set_curated
 from ragcore.errors import PermanentError, Sentence
 from ragcore.graph.files import (
@@ -45,6 +45,8 @@ from ragcore.graph.files import (
     read_triples,
 )
 from ragcore.text.csv_rows import unescaped_cell
+from work.queue import due_enqueue
+from work.services import work_start
 
 State = TripleImport.State
 BATCH_ROWS = 8000  # facts of a file a transaction
@@ -108,6 +110,7 @@ def triple_format(name: str) -> TripleFormat:
     return format_of_file
 
 
+@transaction.atomic
 def import_start(*, scope: Scope, actor: User, set_id: int, name: str, content: IO[bytes]) -> TripleImport:
     """Keep a file and queue its import. Raises NotFoundError, NotAllowedError, TripleFileError, StorageFullError."""
     into = set_curated(scope=scope, set_id=set_id)
@@ -118,12 +121,19 @@ def import_start(*, scope: Scope, actor: User, set_id: int, name: str, content: 
         tenant_id=into.tenant_id, knowledge_set=into, actor=actor, name=PurePath(name).name[:255], format=form,
         file=stored, size_bytes=default_storage.size(stored),
     )  # fmt: skip
-    enqueue_on_commit(TEND_TRIPLES)
+    work_start(
+        kind=IMPORT_TRIPLES,
+        tenant_id=into.tenant_id,
+        author=actor,
+        subject=f"import:{row.pk}",
+        arguments={"import_id": row.pk},
+        total=row.size_bytes,
+    )
     return row
 
 
 @dataclass(slots=True)
-class _Batch:
+class ImportBatch:
     """What a part of a file brought; `end`: bytes that were read when it was full."""
 
     rows: list[TripleRow] = field(default_factory=list)
@@ -132,38 +142,61 @@ class _Batch:
     end: int = 0
 
 
-def import_run(row: TripleImport) -> None:
-    """Read a file to its end. Safe to run again: facts that are stored already stay as they are."""
-    row.state, row.rejected, row.faults, row.read_bytes = State.RUNNING, 0, [], 0
-    row.save(update_fields=["state", "rejected", "faults", "read_bytes"])
-    read = 0
-    try:
-        with default_storage.open(row.file, "rb") as content:
-            for batch in _read_ahead(_batches(content, row)):
-                read += len(batch.rows)
-                _store(row, batch)
-    except FileNotFoundError:
-        row.state = State.FAILED
-    else:
-        row.state = State.FAILED if not read else State.PARTIAL if row.rejected else State.SUCCEEDED
-    row.accepted = Triple.objects.filter(source=row).count()
-    if row.accepted >= BATCH_ROWS // 4:  # questions may come before the next maintenance
+def import_batches(row: TripleImport) -> Iterator[ImportBatch]:
+    """The whole file of an import, part by part. Raises FileNotFoundError."""
+    with default_storage.open(row.file, "rb") as content:
+        yield from _read_ahead(_batches(content, row))
+
+
+def import_begin(row: TripleImport) -> None:
+    """Set the counts of an import back; facts that are stored already stay as they are."""
+    row.state, row.accepted, row.rejected, row.faults, row.read_bytes = State.RUNNING, 0, 0, [], 0
+    TripleImport.objects.filter(pk=row.pk).update(state=row.state, accepted=0, rejected=0, faults=[], read_bytes=0)
+
+
+@transaction.atomic
+def batch_store(row: TripleImport, batch: ImportBatch) -> None:
+    """Store facts and counts of a part; nothing of an import that was deleted meanwhile."""
+    if not TripleImport.objects.select_for_update().filter(pk=row.pk).exists():
+        return
+    row.accepted += triple_rows_store(batch.rows, tenant_id=row.tenant_id, source_id=row.pk)
+    row.read_bytes = batch.end
+    row.rejected += batch.rejected
+    room = SHOWN_FAULTS - len(row.faults)
+    row.faults += [fault_row(fault.line, fault_error(fault)) for fault in batch.faults[:room]]
+    row.save(update_fields=["accepted", "read_bytes", "rejected", "faults"])
+
+
+def words_of_import_settle(row: TripleImport) -> None:
+    """Make a large import quick to search before the next maintenance."""
+    if Triple.objects.filter(source=row).count() >= BATCH_ROWS // 4:
         words_settle()
         tables_analyse()
-    row.duplicates = max(0, read - row.accepted)
-    row.finished = timezone.now()
-    if not TripleImport.objects.filter(pk=row.pk).exists():  # deleted while it ran
+
+
+@transaction.atomic
+def import_finish(row: TripleImport, *, total: int) -> None:
+    """Store how an import has ended, and forget its file; nothing where it was deleted meanwhile.
+
+    `total`: facts that were read; 0: it has failed.
+    """
+    if not TripleImport.objects.select_for_update().filter(pk=row.pk).exists():
         return
+    row.state = State.FAILED if not total else State.PARTIAL if row.rejected else State.SUCCEEDED
+    row.accepted = Triple.objects.filter(source=row).count()
+    row.duplicates = max(0, total - row.accepted)
+    row.finished = timezone.now()
     row.save()
-    default_storage.delete(row.file)
+    transaction.on_commit(lambda: default_storage.delete(row.file))
     if row.actor is not None:
         import_recorded(row.actor, row)
+    due_enqueue(READ_FACTS)
 
 
-def _batches(content: IO[bytes], row: TripleImport) -> Iterator[_Batch]:
+def _batches(content: IO[bytes], row: TripleImport) -> Iterator[ImportBatch]:
     """The whole file; it touches no database."""
     tokenizer = model_registry.tokenizer()
-    batch, begin, read = _Batch(), 0, 0
+    batch, begin, read = ImportBatch(), 0, 0
 
     def chunks() -> Iterator[bytes]:
         nonlocal read
@@ -181,7 +214,7 @@ def _batches(content: IO[bytes], row: TripleImport) -> Iterator[_Batch]:
         batch.end = read
         if len(batch.rows) >= BATCH_ROWS or read - begin >= BATCH_BYTES:
             yield batch
-            batch, begin = _Batch(), read
+            batch, begin = ImportBatch(), read
     batch.end = read
     yield batch
 
@@ -193,15 +226,3 @@ def _read_ahead(items: Iterator[T]) -> Iterator[T]:
         while (item := waiting.popleft().result()) is not None:
             waiting.append(thread.submit(next, items, None))
             yield item
-
-
-def _store(row: TripleImport, batch: _Batch) -> None:
-    with transaction.atomic():
-        if not TripleImport.objects.select_for_update().filter(pk=row.pk).exists():
-            return  # deleted meanwhile: nothing more of it is stored
-        row.accepted += triple_rows_store(batch.rows, tenant_id=row.tenant_id, source_id=row.pk)
-        row.read_bytes = batch.end
-        row.rejected += batch.rejected
-        room = SHOWN_FAULTS - len(row.faults)
-        row.faults += [fault_row(fault.line, fault_error(fault)) for fault in batch.faults[:room]]
-        row.save(update_fields=["accepted", "read_bytes", "rejected", "faults"])

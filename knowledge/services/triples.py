@@ -1,13 +1,11 @@
 """Imports and deletes facts of knowledge sets, and makes their vectors.
 
-An import is found by its words as soon as a batch of it is stored; vectors are made in the background. Both kinds of
-background work are done by one worker at a time, and imports go first.
+An import is found by its words as soon as a batch of it is stored; `knowledge/jobs/read_facts.py` makes the vectors.
 """
 
 from __future__ import annotations
 
-import time
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
 from django.core.files.storage import default_storage
@@ -22,22 +20,20 @@ from accounts.services import audit_record
 from knowledge import model_registry
 from knowledge.embedder_fit import new_vectors_check
 from knowledge.indexes.graph_triples import NewTriple, triples_store, triples_without_vector, vectors_add
-from knowledge.indexes.statements import triples_try_lock
 from knowledge.models import KnowledgeSet, Triple, TripleImport
-from knowledge.queue import TEND_TRIPLES, enqueue_on_commit
+from knowledge.queue import READ_FACTS
 from knowledge.selectors.sets import set_curated
 from knowledge.selectors.triples import import_get, triples_askable
-from knowledge.services.facts import facts_read_next
-from knowledge.services.triple_files import SHOWN_FAULTS, fault_error, fault_row, import_recorded, import_run
+from knowledge.services.triple_files import SHOWN_FAULTS, fault_error, fault_row, import_recorded
 from ragcore.errors import PermanentError
 from ragcore.graph.files import LineFault, TripleFormat, TripleLine, read_triples
-from ragcore.ports import Embedder
+from ragcore.ports import Embedder, FloatArray
 from ragcore.text.csv_rows import unescaped_cell
+from work.queue import due_enqueue
 
 State = TripleImport.State
 BATCH = 2000  # facts a transaction
 EMBED_BATCH = 256
-TEND_SECONDS = 45.0  # that one task makes vectors; then it queues itself again, so that others have their turn
 
 
 class SetNeededError(PermanentError):
@@ -146,7 +142,7 @@ class _Load:
         home = self.set_of(set_id)
         return TripleImport.objects.create(
             tenant_id=home.tenant_id, knowledge_set=home, actor=self.actor, name=self.name, format=self.form,
-            state=State.RUNNING, finished=timezone.now(),  # finished: never taken for a file that waits
+            state=State.RUNNING, finished=timezone.now(),
         )  # fmt: skip
 
     def finish(self) -> TriplesTaken:
@@ -167,39 +163,10 @@ class _Load:
                 row.save(update_fields=["state", "rejected", "faults"])
                 import_recorded(self.actor, row)
         if self.result.accepted:
-            enqueue_on_commit(TEND_TRIPLES)
+            due_enqueue(READ_FACTS)
 
 
-# ── in the background ───────────────────────────────────────────────────────────────────────────
-
-
-def triples_tend(*, seconds: float = TEND_SECONDS) -> None:
-    """Read the files and documents that wait, and make vectors, for so long; nothing if another worker does it."""
-    with triples_try_lock() as has_lock:
-        if not has_lock:
-            return
-        more = _tend(until=time.monotonic() + seconds)
-    if more:
-        enqueue_on_commit(TEND_TRIPLES)
-
-
-def _tend(*, until: float) -> bool:
-    """Whether there is more to do."""
-    after = 0
-    while True:
-        while (waiting := _waiting()) is not None:
-            import_run(waiting)
-        read = facts_read_next()
-        after = vectors_make(after=after)
-        if not after and not read:
-            return False
-        if time.monotonic() >= until:
-            return True
-
-
-def _waiting() -> TripleImport | None:
-    rows = TripleImport.objects.filter(finished=None, state__in=[State.QUEUED, State.RUNNING])
-    return rows.select_related("knowledge_set", "actor").order_by("pk").first()
+# ── vectors ─────────────────────────────────────────────────────────────────────────────────────
 
 
 def vectors_make(*, after: int = 0, limit: int = EMBED_BATCH, embedder: Embedder | None = None) -> int:
@@ -207,17 +174,37 @@ def vectors_make(*, after: int = 0, limit: int = EMBED_BATCH, embedder: Embedder
 
     `embedder`: another one than that in use.
     """
-    embedder = embedder or model_registry.embedder()
+    facts = fact_vectors_embed(after=after, limit=limit, embedder=embedder or model_registry.embedder())
+    if facts is None:
+        return 0
+    facts.store()
+    return facts.last
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FactVectors:
+    """Vectors of some facts that are not stored yet; `last`: the highest id."""
+
+    model: str
+    rows: Sequence[tuple[int, int, FloatArray]]  # id, tenant, float32[768]
+
+    @property
+    def last(self) -> int:
+        return self.rows[-1][0]
+
+    def store(self) -> None:
+        vectors_add(self.rows, model=self.model)
+
+
+def fact_vectors_embed(*, after: int = 0, limit: int = EMBED_BATCH, embedder: Embedder) -> FactVectors | None:
+    """Vectors of the next facts behind an id that have none; None where there are no such facts."""
     rows = triples_without_vector(model=embedder.model, after=after, limit=limit)
     if not rows:
-        return 0
+        return None
     vectors = embedder.embed_documents([triple.text for _, _, triple in rows])
     new_vectors_check(embedder)
-    vectors_add(
-        ((number, tenant, vector) for (number, tenant, _), vector in zip(rows, vectors, strict=True)),
-        model=embedder.model,
-    )
-    return rows[-1][0]
+    places = zip(rows, vectors, strict=True)
+    return FactVectors(model=embedder.model, rows=[(number, tenant, vector) for (number, tenant, _), vector in places])
 
 
 # ── deleting ────────────────────────────────────────────────────────────────────────────────────

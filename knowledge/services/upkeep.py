@@ -14,11 +14,12 @@ from django.core.cache import cache
 from redis import RedisError
 
 from knowledge.queue import DRAW_REFUSAL_LINES, READ_ENTITIES, RECORD_DUPLICATES, REFRESH_INDEXES, enqueue_on_commit
-from knowledge.services.leases import ingestion_goes_on
+from knowledge.services.open_items import ingestion_goes_on
+from work.queue import due_enqueue
 
 logger = logging.getLogger(__name__)
 
-AFTER_INGESTION = (RECORD_DUPLICATES, READ_ENTITIES, REFRESH_INDEXES, DRAW_REFUSAL_LINES)
+AFTER_INGESTION = (RECORD_DUPLICATES, REFRESH_INDEXES, DRAW_REFUSAL_LINES)
 SETTLE_SECONDS = 3  # jobs of one load follow one another more quickly
 FITTED_WITHIN = timedelta(minutes=30)  # what is made of the whole corpus: refusal lines
 READ_WITHIN = timedelta(minutes=10)  # what each document is read for
@@ -32,6 +33,7 @@ def ingestion_ended() -> None:
     if not ingestion_goes_on() and _is_first():
         for name in AFTER_INGESTION:
             enqueue_on_commit(name, countdown_seconds=SETTLE_SECONDS + 1)
+        due_enqueue(READ_ENTITIES, countdown_seconds=SETTLE_SECONDS + 1)
 
 
 def _is_first() -> bool:

@@ -141,9 +141,9 @@ def _divided(vectors: VectorSet, division: Division) -> int:
     moved = after = 0
     while True:
         with transaction.atomic():
-            done = vectors_divide(vectors, division.id, after=after, limit=DIVIDE_BATCH)
-        moved, after = moved + done.count, done.last
-        if done.count == DIVIDE_BATCH:
+            batch = vectors_divide(vectors, division.id, after=after, limit=DIVIDE_BATCH)
+        moved, after = moved + batch.count, batch.last
+        if batch.count == DIVIDE_BATCH:
             vectors_vacuum()
         else:
             break
@@ -167,10 +167,10 @@ def _measured(vectors: VectorSet, division: Division, *, passages: int) -> None:
         tally.add(batch, cells)
         nearest.add(questions @ batch.T, cells)
     counted = tally.cells()
-    found = reach_measured(counted, questions, nearest, depth=MEASURED_HITS)
-    times = cells_time(vectors, NumberedCells.of(division.id, counted), questions, found)
+    reach = reach_measured(counted, questions, nearest, depth=MEASURED_HITS)
+    times = cells_time(vectors, NumberedCells.of(division.id, counted), questions, reach)
     figures = CellFigures(
-        reach=found.reach, contained=found.contained, rows=found.rows, wider=found.wider, **asdict(times)
+        reach=reach.reach, contained=reach.contained, rows=reach.rows, wider=reach.wider, **asdict(times)
     )
     with transaction.atomic():
         figures_store(vectors, division.id, cells=counted, figures=figures, passages=passages)
@@ -202,8 +202,8 @@ def _sentences_embedded(vectors: VectorSet) -> FloatArray:
 
 def _unused_dropped(live: Sequence[VectorSet]) -> None:
     """Forget the cells of vectors that are gone, as those of a former model."""
-    known = {(one.tenant_id, one.name) for one in live}
+    needed = {(vectors.tenant_id, vectors.name) for vectors in live}
     for tenant_id, name in divided_names():
-        if (tenant_id, name) not in known:
+        if (tenant_id, name) not in needed:
             with transaction.atomic():
                 unused_drop(VectorSet(tenant_id=tenant_id, name=name))

@@ -39,11 +39,11 @@ def rotations_refresh(*, settle_seconds: float | None = None) -> int:
         if not alone:
             return 0
         model = live_model()
-        wanted = packaged_number(model)
+        packaged = packaged_number(model)
         for state in rotation_states(model=model):
-            if wanted != state.rotation:
+            if packaged != state.rotation:
                 with transaction.atomic():
-                    switch_begin(tenant_id=state.tenant_id, model=state.model, rotation=wanted)
+                    switch_begin(tenant_id=state.tenant_id, model=state.model, rotation=packaged)
                 time.sleep(SETTLE_SECONDS if settle_seconds is None else settle_seconds)
         switching = [state for state in rotation_states(model=model) if state.former or state.is_behind]
         return _moved(switching) if switching else 0
@@ -66,11 +66,11 @@ def _rotated(state: RotationState) -> int:
     moved = after = 0
     while True:
         with transaction.atomic():
-            done = entries_rotate(state, after=after, limit=ROTATE_BATCH)
-        moved, after = moved + done.count, done.last
-        if done.count:
+            batch = entries_rotate(state, after=after, limit=ROTATE_BATCH)
+        moved, after = moved + batch.count, batch.last
+        if batch.count:
             entries_vacuum()
-        if done.count < ROTATE_BATCH:
+        if batch.count < ROTATE_BATCH:
             break
     with transaction.atomic():
         switch_end(state)

@@ -48,22 +48,24 @@ def across_features(
     """Every sign by its name, of sources in the other language, best first; None without a usable sentence."""
     statements = read_statements(sources[:SOURCES], tokenizer)
     every = sentence_cosines(question, statements, embedder)
-    found = [one for one, cosine in zip(statements, every, strict=True) if not np.isnan(cosine)]
+    compared = [statement for statement, cosine in zip(statements, every, strict=True) if not np.isnan(cosine)]
     cosines = every[~np.isnan(every)].astype(np.float64)
-    if not found:
+    if not compared:
         return None
     order = np.argsort(-cosines, kind="stable")
-    first = found[0].source.number
+    first = compared[0].source.number
     text = " ".join(source.text for source in sources[:SOURCES])
-    near = " ".join(found[int(at)].text for at in order[:NEAREST])
+    near = " ".join(compared[int(at)].text for at in order[:NEAREST])
     return {
         "best": float(cosines[order[0]]),
         "second": float(cosines[order[min(1, len(order) - 1)]]),
         "lead": float(cosines[order[0]] - np.median(cosines)),
-        "first": float(max(c for c, one in zip(cosines, found, strict=True) if one.source.number == first)),
+        "first": float(
+            max(c for c, statement in zip(cosines, compared, strict=True) if statement.source.number == first)
+        ),
         "numbers": _share(_NUMBER.findall(question), text),
         "names": _share(_names(question), text),
-        "covered": _covered(question, [found[int(at)] for at in order[:LIKELIEST]], cosines[order], tokenizer),
+        "covered": _covered(question, [compared[int(at)] for at in order[:LIKELIEST]], cosines[order], tokenizer),
         "lacks_kind": float(_lacks_kind(question, near)),
     }
 

@@ -13,6 +13,9 @@ import math
 from ragcore.answerability.own_line import log_odds
 
 SLOPE, OFFSET = 0.12, 1.6  # of the log-odds of the score
+DOUBTFUL = 0.37  # score of one in ten answerable questions, and of up to nine in ten others
+CERTAIN = 0.7  # score from which hardly a question is left that the sources do not answer
+BEYOND_REFUSAL = 0.8  # confidence of a quoted answer from which a model that refuses is wrong
 
 
 def answer_confidence(score: float) -> float:

@@ -18,7 +18,7 @@ from ragcore.answerability.question_parts import (
     count_opposites,
     find_match_scopes,
     is_negated,
-    pairs_kept,
+    pairs_beside,
     source_shares,
     split_question,
     window_shares,
@@ -128,13 +128,13 @@ def compute_features(
 
     `idf`: of the terms that the corpus knows (Query.weights); without it terms are weighed by the sources alone.
     """
-    found = read_statements(sources, tokenizer)
-    if not found:
+    statements = read_statements(sources, tokenizer)
+    if not statements:
         return None
-    reader = _Reader(question, tokenizer, found, idf)
-    made = reader.shares() | reader.absences() | reader.parts() | reader.kinds() | reader.pairs() | reader.wording()
-    made |= reader.standing(sources) | reader.meaning(embedder)
-    return {name: float(made[name]) for name in FEATURES}
+    reader = _Reader(question, tokenizer, statements, idf)
+    values = reader.shares() | reader.absences() | reader.parts() | reader.kinds() | reader.pairs() | reader.wording()
+    values |= reader.standing(sources) | reader.meaning(embedder)
+    return {name: float(values[name]) for name in FEATURES}
 
 
 def _cosine(question: str, sentence: str, embedder: Embedder | None) -> float:
@@ -147,30 +147,30 @@ class _Reader:
     """A question beside its best sentence."""
 
     def __init__(
-        self, question: str, tokenizer: Tokenizer, found: Sequence[Statement], idf: Mapping[str, float] | None
+        self, question: str, tokenizer: Tokenizer, statements: Sequence[Statement], idf: Mapping[str, float] | None
     ) -> None:
-        self.question, self.found = question, found
-        self.known: SentenceFeatures = compute_sentence_features(question, found, tokenizer)
-        self.scores: FloatArray = SentenceScorer.shipped().scores(self.known)
+        self.question, self.statements = question, statements
+        self.features: SentenceFeatures = compute_sentence_features(question, statements, tokenizer)
+        self.scores: FloatArray = SentenceScorer.shipped().scores(self.features)
         self.order: npt.NDArray[np.intp] = np.argsort(-self.scores, kind="stable")
-        self.asked = split_question(question, found, tokenizer=tokenizer, idf=idf)
-        self.places = find_match_scopes(self.asked, found, [int(at) for at in self.order], tokenizer)
-        self.best = found[int(self.order[0])]
+        self.question_parts = split_question(question, statements, tokenizer=tokenizer, idf=idf)
+        self.places = find_match_scopes(self.question_parts, statements, [int(at) for at in self.order], tokenizer)
+        self.best = statements[int(self.order[0])]
 
     def shares(self) -> dict[str, float]:
         """How much of the question is there, from the best sentence outwards."""
-        asked, p = self.asked, self.places
-        heaviest = sorted(asked.weights, key=lambda t: -asked.weights[t])[:2]
+        parts, p = self.question_parts, self.places
+        heaviest = sorted(parts.weights, key=lambda t: -parts.weights[t])[:2]
         rarest = heaviest[0] if heaviest else ""
         return {
-            "sentence": asked.share(asked.terms, p.sentence),
-            "window": asked.share(asked.terms, p.window),
-            "passage": asked.share(asked.terms, p.passage),
-            "all": asked.share(asked.terms, p.everything),
-            "any_window": max(window_shares(asked, self.found)),
-            "sentence_rare": asked.share(asked.terms, p.sentence, power=2),
-            "window_rare": asked.share(asked.terms, p.window, power=2),
-            "passage_rare": asked.share(asked.terms, p.passage, power=2),
+            "sentence": parts.share(parts.terms, p.sentence),
+            "window": parts.share(parts.terms, p.window),
+            "passage": parts.share(parts.terms, p.passage),
+            "all": parts.share(parts.terms, p.everything),
+            "any_window": max(window_shares(parts, self.statements)),
+            "sentence_rare": parts.share(parts.terms, p.sentence, power=2),
+            "window_rare": parts.share(parts.terms, p.window, power=2),
+            "passage_rare": parts.share(parts.terms, p.passage, power=2),
             "rarest_in_window": rarest in p.window,
             "rarest_in_passage": rarest in p.passage,
             "two_rarest_in_window": sum(t in p.window for t in heaviest) / 2,
@@ -178,8 +178,8 @@ class _Reader:
 
     def absences(self) -> dict[str, float]:
         """How much of it is nowhere, and how much there is at all."""
-        weights, p = self.asked.weights, self.places
-        total = self.asked.total() or 1.0
+        weights, p = self.question_parts.weights, self.places
+        total = self.question_parts.total() or 1.0
         window, passage, everywhere = (self._absent(place) for place in (p.window, p.passage, p.everything))
         return {
             "missing_window": heaviest_missing(weights, p.window),
@@ -189,78 +189,80 @@ class _Reader:
             "absent_passage": sum(weights[t] for t in passage) / total,
             "absent_all": sum(weights[t] for t in everywhere) / total,
             "absent_words": min(len(passage), 4) / 4,
-            "unknown": self.asked.unknown,
+            "unknown": self.question_parts.unknown,
             "said_matched": sum(w for t, w in weights.items() if t in p.window) / SAID_SCALE,
             "said_missing": sum(w for t, w in weights.items() if t not in p.passage) / SAID_SCALE,
         }
 
     def parts(self) -> dict[str, float]:
         """Names, numbers, the word that says what is asked for, and the other words."""
-        asked, p = self.asked, self.places
+        parts, p = self.question_parts, self.places
         years, there = set(YEAR.findall(self.question)), set(YEAR.findall(p.window_text))
         return {
-            "names_passage": asked.share(asked.names, p.passage),
-            "names_all": asked.share(asked.names, p.everything),
-            "lacks_name": not self._absent(p.everything).isdisjoint(asked.names),
-            "numbers_window": asked.share(asked.numbers, p.window),
-            "numbers_passage": asked.share(asked.numbers, p.passage),
-            "numbers_all": asked.share(asked.numbers, p.everything),
+            "names_passage": parts.share(parts.names, p.passage),
+            "names_all": parts.share(parts.names, p.everything),
+            "lacks_name": not self._absent(p.everything).isdisjoint(parts.names),
+            "numbers_window": parts.share(parts.numbers, p.window),
+            "numbers_passage": parts.share(parts.numbers, p.passage),
+            "numbers_all": parts.share(parts.numbers, p.everything),
             "other_year": bool(there) and not years <= there,
-            "relation_window": asked.share(asked.relation, p.window),
-            "relation_passage": asked.share(asked.relation, p.passage),
-            "head_window": asked.share(asked.head, p.window),
-            "head_passage": asked.share(asked.head, p.passage),
-            "head_all": asked.share(asked.head, p.everything),
-            "lacks_head": bool(asked.head) and self._absent(p.passage).issuperset(asked.head),
-            "lacks_head_widely": bool(asked.head) and self._absent(p.everything).issuperset(asked.head),
+            "relation_window": parts.share(parts.relation, p.window),
+            "relation_passage": parts.share(parts.relation, p.passage),
+            "head_window": parts.share(parts.head, p.window),
+            "head_passage": parts.share(parts.head, p.passage),
+            "head_all": parts.share(parts.head, p.everything),
+            "lacks_head": bool(parts.head) and self._absent(p.passage).issuperset(parts.head),
+            "lacks_head_widely": bool(parts.head) and self._absent(p.everything).issuperset(parts.head),
         }
 
     def kinds(self) -> dict[str, float]:
         """Whether what is asked for stands there."""
         top = [int(at) for at in self.order[:3]]
-        here = [self._has_kind(self.found[at].text) for at in top]
-        asks = self.known.kind in PATTERNS
+        here = [self._has_kind(self.statements[at].text) for at in top]
+        asks = self.features.kind in PATTERNS
         subject = 0 < len(definition_subject(self.question).split()) <= SHORT_SUBJECT
         return {
             "asks_kind": asks,
             "lacks_kind": asks and not here[0],
             "lacks_kind_widely": asks and not any(here),
-            "near": float(self.known.column("near")[top].max()),
-            "lacks_definition": subject and not self.known.column("definition").any(),
+            "near": float(self.features.column("near")[top].max()),
+            "lacks_definition": subject and not self.features.column("definition").any(),
         }
 
     def pairs(self) -> dict[str, float]:
         """Neighbouring words: a modifier beside its noun."""
-        p, weights = self.places, self.asked.weights
-        kept = {
-            "window": pairs_kept(self.asked, p.near),
-            "passage": pairs_kept(self.asked, p.around),
-            "all": pairs_kept(self.asked, self.found),
+        p, weights = self.places, self.question_parts.weights
+        pairs_of = {
+            "window": pairs_beside(self.question_parts, p.near),
+            "passage": pairs_beside(self.question_parts, p.around),
+            "all": pairs_beside(self.question_parts, self.statements),
         }
-        apart = [ab for ab in self.asked.pairs if p.passage.issuperset(ab) and ab not in kept["passage"]]
-        shares = {f"pairs_{place}": pair_share(weights, self.asked.pairs, pairs) for place, pairs in kept.items()}
+        apart = [ab for ab in self.question_parts.pairs if p.passage.issuperset(ab) and ab not in pairs_of["passage"]]
+        shares = {
+            f"pairs_{place}": pair_share(weights, self.question_parts.pairs, pairs) for place, pairs in pairs_of.items()
+        }
         return shares | {"pairs_broken": min(len(apart), 4) / 4}
 
     def wording(self) -> dict[str, float]:
         """Opposites, negation and the like."""
-        asked, window = self.asked, self.places.window_text
+        parts, window = self.question_parts, self.places.window_text
         return {
             "swapped": min(count_opposites(self.question.lower(), window), 2) / 2,
-            "negated": asked.is_negated,
-            "negation_differs": asked.is_negated != is_negated(self.best.text.lower()),
-            "degree_missing": bool(asked.degrees) and not any(word in window for word in asked.degrees),
-            "here": asked.is_here,
-            "broad": asked.is_broad,
+            "negated": parts.is_negated,
+            "negation_differs": parts.is_negated != is_negated(self.best.text.lower()),
+            "degree_missing": bool(parts.degrees) and not any(word in window for word in parts.degrees),
+            "here": parts.is_here,
+            "broad": parts.is_broad,
         }
 
     def standing(self, sources: Sequence[Source]) -> dict[str, float]:
         """How the best sentence stands to the others, and its source to other sources."""
-        first, column = int(self.order[0]), self.known.column
+        first, column = int(self.order[0]), self.features.column
         powers = np.exp(self.scores - self.scores.max())
         ranked = sorted((s.score for s in sources), reverse=True)
         second = self.scores[self.order[1]] if len(self.order) > 1 else self.scores[first] - SCORE_SCALE
-        shares = source_shares(self.asked, self.found)
-        others = [share for number, share in shares.items() if number != self.best.source.number]
+        shares = source_shares(self.question_parts, self.statements)
+        other_shares = [share for number, share in shares.items() if number != self.best.source.number]
         return {
             "adjacency": float(column("adjacency")[first]),
             "run": float(column("run")[first]),
@@ -271,8 +273,8 @@ class _Reader:
             "certainty": float(1.0 / powers.sum()),
             "spread": 1 - ranked[1] / ranked[0] if len(ranked) > 1 and ranked[0] > 0 else 1.0,
             "best_first": self.best.source.number == 1,
-            "share_others": sum(others) / len(others) if others else 0.0,
-            "stands_out": shares[self.best.source.number] - max(others, default=0.0),
+            "share_others": sum(other_shares) / len(other_shares) if other_shares else 0.0,
+            "stands_out": shares[self.best.source.number] - max(other_shares, default=0.0),
             "process": question_type(self.question) == "process",
         }
 
@@ -280,11 +282,17 @@ class _Reader:
         """Cosines of question and sentences."""
         if embedder is None:
             return dict.fromkeys(MEANING, 0.0)
-        cosines = sentence_cosines(self.question, self.found, embedder)
+        cosines = sentence_cosines(self.question, self.statements, embedder)
         best = float(cosines[int(self.order[0])])
         if np.isnan(cosines).all():
             return dict.fromkeys(MEANING, 0.0) | {"similarity": _cosine(self.question, self.best.text, embedder)}
-        first = cosines[[at for at, one in enumerate(self.found) if one.source.number == self.found[0].source.number]]
+        first = cosines[
+            [
+                at
+                for at, statement in enumerate(self.statements)
+                if statement.source.number == self.statements[0].source.number
+            ]
+        ]
         nearest = float(np.nanmax(cosines))
         similarity = float(np.nanmedian(cosines)) if np.isnan(best) else best
         return {
@@ -298,8 +306,8 @@ class _Reader:
     def _absent(self, place: frozenset[str]) -> set[str]:
         """Terms of which not even the beginning is there; of a Chinese one, not more than half of the characters."""
         p = self.places
-        near = p.near if place is p.window else p.around if place is p.passage else self.found
-        absent = {term for term in self.asked.terms if term not in place}
+        near = p.near if place is p.window else p.around if place is p.passage else self.statements
+        absent = {term for term in self.question_parts.terms if term not in place}
         if any(term.isascii() for term in absent):
             beginnings = {term[:PREFIX] for s in near for term in s.terms if term.isascii()}
             absent -= {term for term in absent if term.isascii() and term[:PREFIX] in beginnings}
@@ -309,6 +317,6 @@ class _Reader:
         return absent
 
     def _has_kind(self, text: str) -> bool:
-        pattern = PATTERNS.get(self.known.kind)
-        asked = self.question.lower()
-        return bool(pattern and any(m.group().lower().strip() not in asked for m in pattern.finditer(text)))
+        pattern = PATTERNS.get(self.features.kind)
+        lower = self.question.lower()
+        return bool(pattern and any(m.group().lower().strip() not in lower for m in pattern.finditer(text)))

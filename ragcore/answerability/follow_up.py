@@ -17,8 +17,8 @@ _KIND_EN = re.compile(rf"\b(?P<which>which|what)\s+(?!{_VERBS_EN}\b)[a-z]+(?=\s)
 def tells_subject(question: str, typed: str, source: Source, *, tokenizer: Tokenizer) -> bool:
     """Whether a source has every word that the conversation put into a question; False if it put none in."""
     put_in = set(keywords(question, tokenizer)) - set(keywords(typed, tokenizer))
-    said = f"{source.passage.title} {source.text}".lower()
-    return bool(put_in) and all(word.lower() in said for word in put_in)
+    source_text = f"{source.passage.title} {source.text}".lower()
+    return bool(put_in) and all(word.lower() in source_text for word in put_in)
 
 
 def tells_asked(typed: str, source: Source, *, tokenizer: Tokenizer) -> bool:

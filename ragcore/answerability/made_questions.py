@@ -37,13 +37,17 @@ def _question(sentence: str, script: str, tokenizer: Tokenizer, chance: random.R
     content = [at for at, word in enumerate(words) if _is_content(word)]
     if len(content) < LEAST_WORDS:
         return None
-    asked, question_word = _asked(words, content, script, chance)
-    rest = [at for at in content if at != asked]
-    kept = set(chance.sample(rest, min(max(2, round(KEPT_SHARE * len(rest))), MOST_WORDS[script])))
+    asked_place, question_word = _asked(words, content, script, chance)
+    rest = [at for at in content if at != asked_place]
+    repeated = set(chance.sample(rest, min(max(2, round(KEPT_SHARE * len(rest))), MOST_WORDS[script])))
     if script == "zh":
-        said = (question_word if at == asked else word for at, word in enumerate(words) if at == asked or at in kept)
-        return f"{''.join(said)}？"
-    return f"{question_word} {' '.join(word for at, word in enumerate(words) if at in kept)}?"
+        question_words = (
+            question_word if at == asked_place else word
+            for at, word in enumerate(words)
+            if at == asked_place or at in repeated
+        )
+        return f"{''.join(question_words)}？"
+    return f"{question_word} {' '.join(word for at, word in enumerate(words) if at in repeated)}?"
 
 
 def _is_content(word: str) -> bool:

@@ -114,25 +114,27 @@ def score_answerability(
     the better verdict counts.
     """
     core = question_core(question)
-    told = [question] if core == question else [question, core]
-    verdicts = [_judge(one, sources, tokenizer=tokenizer, embedder=embedder, idf=idf) for one in told]
-    best = max(verdicts, key=lambda one: one.score)
+    forms = [question] if core == question else [question, core]
+    verdicts = [_judge(form, sources, tokenizer=tokenizer, embedder=embedder, idf=idf) for form in forms]
+    best = max(verdicts, key=lambda verdict: verdict.score)
     if embedder is None:
         return best
-    best = _read(best, told, sources, tokenizer=tokenizer, embedder=embedder)
+    best = _read(best, forms, sources, tokenizer=tokenizer, embedder=embedder)
     if best.is_across:
         return replace(best, nearness=across_nearness(best.features, embedder))
-    near = [compute_nearness(one, sources, tokenizer=tokenizer, embedder=embedder) for one in told]
-    return replace(best, nearness=max(near, key=lambda one: (one.is_near, one.lowered)))
+    near = [compute_nearness(form, sources, tokenizer=tokenizer, embedder=embedder) for form in forms]
+    return replace(best, nearness=max(near, key=lambda nearness: (nearness.is_near, nearness.lowered)))
 
 
 def is_about(question: str, sources: Sequence[Source], *, tokenizer: Tokenizer) -> bool:
     """Whether at least half of what a question says itself stands in the sources."""
-    said = " ".join(f"{source.passage.title} {source.text}" for source in sources).lower()
-    words = set(tokenizer.words(said))
-    own = said_besides_asking(question, tokenizer=tokenizer)
-    held = sum(word in words or (not word.isascii() and word in said) for word in own)  # 批 stands in 批准
-    return held >= ABOUT * len(own)
+    text = " ".join(f"{source.passage.title} {source.text}" for source in sources).lower()
+    words = set(tokenizer.words(text))
+    words_of_question = said_besides_asking(question, tokenizer=tokenizer)
+    covered = sum(
+        word in words or (not word.isascii() and word in text) for word in words_of_question
+    )  # 批 stands in 批准
+    return covered >= ABOUT * len(words_of_question)
 
 
 def said_besides_asking(question: str, *, tokenizer: Tokenizer) -> list[str]:
@@ -140,17 +142,17 @@ def said_besides_asking(question: str, *, tokenizer: Tokenizer) -> list[str]:
     return [word for word in keywords(question, tokenizer) if not _ASKING.search(word)]
 
 
-def in_conversation(alone: Answerability, told: Answerability) -> Answerability:
+def in_conversation(alone: Answerability, in_context: Answerability) -> Answerability:
     """The better verdict on a question by itself and on it within its conversation.
 
-    `told`: of the question behind the one before it, which alone would answer everything that is asked after a good
-    answer. So the question in its conversation scores the mean log-odds of both.
+    `in_context`: of the question behind the one before it, which alone would answer everything that is asked after a
+    good answer. So the question in its conversation scores the mean log-odds of both.
     """
-    mean = (log_odds(alone.score) + log_odds(told.score)) / 2
+    mean = (log_odds(alone.score) + log_odds(in_context.score)) / 2
     score = 1 / (1 + math.exp(-mean))
     if score <= alone.score:
         return alone
-    near = max(alone.nearness, told.nearness, key=lambda one: one.is_near)
+    near = max(alone.nearness, in_context.nearness, key=lambda nearness: nearness.is_near)
     return replace(alone, score=score, nearness=near)
 
 
@@ -160,20 +162,20 @@ def judges_across(embedder: Embedder | None) -> bool:
 
 
 def _read(
-    judged: Answerability, told: Sequence[str], sources: Sequence[Source], *, tokenizer: Tokenizer, embedder: Embedder
+    judged: Answerability, forms: Sequence[str], sources: Sequence[Source], *, tokenizer: Tokenizer, embedder: Embedder
 ) -> Answerability:
     """The verdict, less likely where no sentence seems to answer that is read together with one of the questions.
 
     It is never likelier for that: a neighbour of what is asked reads well, too.
     """
     weights = fitted_weights("ragcore.answerability", PAIRS_FILE, embedder.model)
-    found = read_statements(sources, tokenizer)
-    if weights is None or not found:
+    statements = read_statements(sources, tokenizer)
+    if weights is None or not statements:
         return judged
-    every = [best_pair_score(question, found, embedder, tokenizer) for question in told]
-    if not (known := [score for score in every if score is not None]):
+    every = [best_pair_score(question, statements, embedder, tokenizer) for question in forms]
+    if not (pair_logits := [score for score in every if score is not None]):
         return judged
-    read = max(known)
+    read = max(pair_logits)
     odds = log_odds(judged.score) + weights["weight"] * min(read - weights["doubtful"], 0.0)
     score, lowered = 1 / (1 + math.exp(-odds)), weights["lowers"] if read >= weights["near"] else 0.0
     return replace(judged, score=score, unread=judged.score, lowered=lowered)
@@ -191,16 +193,16 @@ def _judge(
     if embedder is None or meaning.across is None or not (foreign := sources_across(question, sources)):
         return _in_one_language(question, sources, meaning, tokenizer=tokenizer, embedder=embedder, idf=idf)
     numbers = {source.number for source in foreign}
-    own = [source for source in sources if source.number not in numbers]
-    judged = _in_one_language(question, own, meaning, tokenizer=tokenizer, embedder=embedder, idf=idf)
-    found = across_features(question, foreign, tokenizer=tokenizer, embedder=embedder)
-    if found is None or lacks_thing(question, foreign, tokenizer=tokenizer):
+    in_language = [source for source in sources if source.number not in numbers]
+    judged = _in_one_language(question, in_language, meaning, tokenizer=tokenizer, embedder=embedder, idf=idf)
+    features = across_features(question, foreign, tokenizer=tokenizer, embedder=embedder)
+    if features is None or lacks_thing(question, foreign, tokenizer=tokenizer):
         return judged
     weights = meaning.across["zh" if language_of(question) == "zh" else "en"].copy()
     weights[-1] -= handicap_across(
         question, read_statements(sources, tokenizer), embedder=embedder, tokenizer=tokenizer
     )
-    return max(judged, replace(_scored(found, ACROSS, weights), is_across=True), key=lambda one: one.score)
+    return max(judged, replace(_scored(features, ACROSS, weights), is_across=True), key=lambda verdict: verdict.score)
 
 
 def _in_one_language(
@@ -214,16 +216,16 @@ def _in_one_language(
 ) -> Answerability:
     script = script_of(question)
     weights = meaning.weights.get(script)
-    asked = embedder if weights is not None else None
-    found = compute_features(question, sources, tokenizer=tokenizer, embedder=asked, idf=idf)
-    if found is None:
+    feature_embedder = embedder if weights is not None else None
+    features = compute_features(question, sources, tokenizer=tokenizer, embedder=feature_embedder, idf=idf)
+    if features is None:
         return Answerability(score=0.0)
-    return _scored(found, FEATURES, _model().weights[script] if weights is None else weights)
+    return _scored(features, FEATURES, _model().weights[script] if weights is None else weights)
 
 
-def _scored(found: Mapping[str, float], names: Sequence[str], weights: FloatArray) -> Answerability:
-    row = design(np.array([[found[name] for name in names]]))[0]
-    return Answerability(score=1 / (1 + math.exp(-float(row @ weights))), features=found)
+def _scored(features: Mapping[str, float], names: Sequence[str], weights: FloatArray) -> Answerability:
+    row = design(np.array([[features[name] for name in names]]))[0]
+    return Answerability(score=1 / (1 + math.exp(-float(row @ weights))), features=features)
 
 
 def threshold_for(language: Language, passages: int, false_refusals: float = 0.05) -> float:

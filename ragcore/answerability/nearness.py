@@ -40,10 +40,10 @@ def compute_nearness(question: str, sources: Sequence[Source], *, tokenizer: Tok
     """
     limits = fitted_weights("ragcore.answerability", LIMITS_FILE, embedder.model)
     foreign = {source.number for source in sources_across(question, sources)}
-    own = [source for source in sources if source.number not in foreign]
-    if limits is None or not own:
+    in_language = [source for source in sources if source.number not in foreign]
+    if limits is None or not in_language:
         return Nearness()
-    first = next((found for source in own if (found := read_statements([source], tokenizer))), [])
+    first = next((statements for source in in_language if (statements := read_statements([source], tokenizer))), [])
     cosines = sentence_cosines(question, first, embedder)
     if np.isnan(cosines).all():
         return Nearness()

@@ -31,9 +31,9 @@ def lowered_by(scores: Sequence[float], shipped: float) -> float:
     if len(scores) < LEAST_QUESTIONS:
         return 0.0
     median = float(np.median([log_odds(score) for score in scores]))
-    wanted = log_odds(shipped) - (median - BELOW_MEDIAN)
+    full_shift = log_odds(shipped) - (median - BELOW_MEDIAN)
     believed = len(scores) / (len(scores) + CERTAIN_FROM)
-    return float(np.clip(believed * wanted, 0.0, MOST_LOWERED))
+    return float(np.clip(believed * full_shift, 0.0, MOST_LOWERED))
 
 
 def lowered_line(line: float, lowered: float) -> float:

@@ -84,14 +84,14 @@ def _opposites() -> tuple[tuple[re.Pattern[str], re.Pattern[str]], ...]:
 
 def count_opposites(question: str, text: str) -> int:
     """How many words of a question stand in a text only as their opposites. Both in lower case."""
-    return sum(bool(theirs.search(text) and not mine.search(text)) for mine, theirs in _opposites_of(question))
+    return sum(bool(opposite.search(text) and not word.search(text)) for word, opposite in _opposites_of(question))
 
 
 @lru_cache(maxsize=KEPT_QUESTIONS)
 def _opposites_of(question: str) -> tuple[tuple[re.Pattern[str], re.Pattern[str]], ...]:
     """Of each word of a question that has an opposite the pattern, and that of its opposite."""
-    both_ways = ((mine, theirs) for one, other in _opposites() for mine, theirs in ((one, other), (other, one)))
-    return tuple((mine, theirs) for mine, theirs in both_ways if mine.search(question))
+    both_ways = ((word, opposite) for one, other in _opposites() for word, opposite in ((one, other), (other, one)))
+    return tuple((word, opposite) for word, opposite in both_ways if word.search(question))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -115,9 +115,9 @@ class QuestionParts:
 
     def in_sentence(self, statement: Statement) -> frozenset[str]:
         """The terms that a sentence has; a Chinese one is also there where the text is cut into other words."""
-        if (known := self._in_sentences.get(statement.text)) is None:
-            known = self._in_sentences[statement.text] = _terms_in(self, statement.text, statement.terms)
-        return known
+        if (terms := self._in_sentences.get(statement.text)) is None:
+            terms = self._in_sentences[statement.text] = _terms_in(self, statement.text, statement.terms)
+        return terms
 
     def share(self, terms: Sequence[str], place: frozenset[str], power: int = 1) -> float:
         """Weighted share of the terms that are in a place, 0 to 1; 1 without terms."""
@@ -129,22 +129,22 @@ class QuestionParts:
 
 
 def split_question(
-    question: str, found: Sequence[Statement], *, tokenizer: Tokenizer, idf: Mapping[str, float] | None
+    question: str, statements: Sequence[Statement], *, tokenizer: Tokenizer, idf: Mapping[str, float] | None
 ) -> QuestionParts:
     """Take a question apart. `idf`: of the terms that the corpus knows; else the sentences at hand are the corpus."""
     if idf is None:
-        return _split(question, found, tokenizer, None)
+        return _split(question, statements, tokenizer, None)
     key = ("question parts", tokenizer, question, id(idf))  # by identity: `idf` is kept with them
     return cached(key, lambda: (idf, _split(question, (), tokenizer, idf)))[1]
 
 
 def _split(
-    question: str, found: Sequence[Statement], tokenizer: Tokenizer, idf: Mapping[str, float] | None
+    question: str, statements: Sequence[Statement], tokenizer: Tokenizer, idf: Mapping[str, float] | None
 ) -> QuestionParts:
     plain, lower = WANTED_COUNT.sub(" ", cue("task").sub(" ", question)), question.lower()
     order = _content(plain, tokenizer) or _content(question, tokenizer)
     terms = tuple(dict.fromkeys(order))
-    weights, unknown = _weights(terms, found, idf)
+    weights, unknown = _weights(terms, statements, idf)
 
     def of(text: str) -> tuple[str, ...]:
         return tuple(t for t in dict.fromkeys(_content(text, tokenizer)) if t in weights) if text else ()
@@ -201,13 +201,13 @@ def _plain_head(text: str) -> str:
 
 
 def _weights(
-    terms: Sequence[str], found: Sequence[Statement], idf: Mapping[str, float] | None
+    terms: Sequence[str], statements: Sequence[Statement], idf: Mapping[str, float] | None
 ) -> tuple[dict[str, float], float]:
     """Weights of the terms, and the share of those that nothing has."""
     if idf is None:
-        weights = idf_in(terms, [set(s.terms) for s in found])
-        known = {t for s in found for t in s.terms}
-        lacking = [t for t in terms if t not in known]
+        weights = idf_in(terms, [set(s.terms) for s in statements])
+        source_terms = {t for s in statements for t in s.terms}
+        lacking = [t for t in terms if t not in source_terms]
     else:
         most = max(idf.values(), default=1.0)
         weights = {t: idf.get(t, most) for t in terms}
@@ -230,80 +230,80 @@ class MatchScopes:
 
 
 def find_match_scopes(
-    asked: QuestionParts, found: Sequence[Statement], order: Sequence[int], tokenizer: Tokenizer
+    parts: QuestionParts, statements: Sequence[Statement], order: Sequence[int], tokenizer: Tokenizer
 ) -> MatchScopes:
     """Of a question whose best sentences come first in `order`.
 
     For a broad question all sources are one place, and the best sentences of all sources count together.
     """
-    best = _best(asked, found, order)
+    best = _best(parts, statements, order)
     first = best[0]
-    around = tuple(s for s in found if asked.is_broad or s.source is first.source)
-    near = tuple(s for s in around if asked.is_broad or abs(s.position - first.position) <= 1)
+    around = tuple(s for s in statements if parts.is_broad or s.source is first.source)
+    near = tuple(s for s in around if parts.is_broad or abs(s.position - first.position) <= 1)
     headings = [text for b in best for text in (b.source.passage.title, *b.source.passage.heading_path, b.heading)]
-    head = _terms_in(asked, " ".join(headings), tokenizer.terms(" ".join(headings)))
-    passage = _held(asked, around) | head
+    head = _terms_in(parts, " ".join(headings), tokenizer.terms(" ".join(headings)))
+    passage = _held(parts, around) | head
     return MatchScopes(
-        sentence=_held(asked, best),
-        window=_held(asked, near),
+        sentence=_held(parts, best),
+        window=_held(parts, near),
         passage=passage,
-        everything=_held(asked, found) | passage,
+        everything=_held(parts, statements) | passage,
         window_text=" ".join(s.text for s in near).lower(),
         near=near,
         around=around,
     )
 
 
-def window_shares(asked: QuestionParts, found: Sequence[Statement]) -> list[float]:
+def window_shares(parts: QuestionParts, statements: Sequence[Statement]) -> list[float]:
     """For every sentence the weighted share of the terms in it and its neighbours."""
-    held = [asked.in_sentence(s) for s in found]
+    sentence_terms = [parts.in_sentence(s) for s in statements]
     shares = []
-    for at, statement in enumerate(found):
-        union = set(held[at])
+    for at, statement in enumerate(statements):
+        union = set(sentence_terms[at])
         for beside in (at - 1, at + 1):
-            if 0 <= beside < len(found) and found[beside].source is statement.source:
-                union |= held[beside]
-        shares.append(asked.share(asked.terms, frozenset(union)))
+            if 0 <= beside < len(statements) and statements[beside].source is statement.source:
+                union |= sentence_terms[beside]
+        shares.append(parts.share(parts.terms, frozenset(union)))
     return shares
 
 
-def source_shares(asked: QuestionParts, found: Sequence[Statement]) -> Mapping[int, float]:
+def source_shares(parts: QuestionParts, statements: Sequence[Statement]) -> Mapping[int, float]:
     """Number of a source -> the best sentence's weighted share of the terms."""
     best: dict[int, float] = {}
-    for statement in found:
-        share = asked.share(asked.terms, asked.in_sentence(statement))
+    for statement in statements:
+        share = parts.share(parts.terms, parts.in_sentence(statement))
         best[statement.source.number] = max(best.get(statement.source.number, 0.0), share)
     return best
 
 
-def pairs_kept(asked: QuestionParts, found: Iterable[Statement]) -> frozenset[tuple[str, str]]:
+def pairs_beside(parts: QuestionParts, statements: Iterable[Statement]) -> frozenset[tuple[str, str]]:
     """The pairs of the question that stand beside each other in a sentence."""
-    kept: set[tuple[str, str]] = set()
-    for statement in found:
-        kept |= pairs_within(asked.pairs, statement.terms, words=NEXT)
+    pairs: set[tuple[str, str]] = set()
+    for statement in statements:
+        pairs |= pairs_within(parts.pairs, statement.terms, words=NEXT)
         lower = "" if statement.text.isascii() else statement.text.lower()
-        kept.update((a, b) for a, b in asked.pairs if lower and not a.isascii() and a + b in lower)
-    return frozenset(kept)
+        pairs.update((a, b) for a, b in parts.pairs if lower and not a.isascii() and a + b in lower)
+    return frozenset(pairs)
 
 
-def _best(asked: QuestionParts, found: Sequence[Statement], order: Sequence[int]) -> list[Statement]:
+def _best(parts: QuestionParts, statements: Sequence[Statement], order: Sequence[int]) -> list[Statement]:
     """The best sentence; of a broad question, of each source."""
-    if not asked.is_broad:
-        return [found[order[0]]]
+    if not parts.is_broad:
+        return [statements[order[0]]]
     best: dict[int, Statement] = {}
     for at in order:
-        best.setdefault(found[at].source.number, found[at])
+        best.setdefault(statements[at].source.number, statements[at])
     return list(best.values())
 
 
-def _held(asked: QuestionParts, found: Iterable[Statement]) -> frozenset[str]:
-    return frozenset().union(*map(asked.in_sentence, found))
+def _held(parts: QuestionParts, statements: Iterable[Statement]) -> frozenset[str]:
+    return frozenset().union(*map(parts.in_sentence, statements))
 
 
-def _terms_in(asked: QuestionParts, text: str, terms: Iterable[str]) -> frozenset[str]:
+def _terms_in(parts: QuestionParts, text: str, terms: Iterable[str]) -> frozenset[str]:
     """A Chinese term is also there where the text is cut into other words."""
-    known = frozenset(asked.terms).intersection(terms)
+    literal = frozenset(parts.terms).intersection(terms)
     if text.isascii():
-        return known
+        return literal
     lower = text.lower()
-    return known.union(t for t in asked.terms if not t.isascii() and t in lower)
+    return literal.union(t for t in parts.terms if not t.isascii() and t in lower)

@@ -74,14 +74,14 @@ class RelevanceJudge:
         lines = [blocks[line] for line in lines_of(text, [sentence.text for sentence in sentences])]
         placed = zip(lines, [next(iter(sentence.citations), 0) for sentence in sentences], sentences, strict=True)
         for (_line, cited), group in groupby(placed, key=lambda item: item[:2]):
-            found = [sentence for _line, _cited, sentence in group]
-            value = self._of_text(found, by_number[cited]) if cited in by_number else None
-            judged += [replace(sentence, relevance=value) for sentence in found]
+            quotations = [sentence for _line, _cited, sentence in group]
+            value = self._of_text(quotations, by_number[cited]) if cited in by_number else None
+            judged += [replace(sentence, relevance=value) for sentence in quotations]
         return judged
 
     def _of_text(self, sentences: Sequence[Sentence], source: Source) -> float:
-        said = " ".join(MARKER.sub("", sentence.text) for sentence in sentences)
-        return self.of_source(replace(source, text=said, passage=replace(source.passage, text=said)))
+        text = " ".join(MARKER.sub("", sentence.text) for sentence in sentences)
+        return self.of_source(replace(source, text=text, passage=replace(source.passage, text=text)))
 
 
 def _blocks(text: str) -> list[int]:

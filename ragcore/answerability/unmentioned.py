@@ -26,17 +26,17 @@ def unmentioned_words(question: str, texts: Sequence[str], tokenizer: Tokenizer)
     A Latin word counts as mentioned where a text holds its beginning, a Chinese one where a text holds it or all of its
     characters in pairs; so a word that is named here is missing indeed.
     """
-    asked = normalise_query(question)
+    plain_question = normalise_query(question)
     whole = "\n".join(texts).lower()
-    words = [word for word in _LATIN.findall(asked) if len(word) >= LEAST_LATIN]
-    words += [word for word in tokenizer.words(asked) if _CJK.search(word) and len(word) >= LEAST_HAN]
+    words = [word for word in _LATIN.findall(plain_question) if len(word) >= LEAST_LATIN]
+    words += [word for word in tokenizer.words(plain_question) if _CJK.search(word) and len(word) >= LEAST_HAN]
     passed = stop_words() | question_sides()
     missing = [
         word
         for word in dict.fromkeys(words)
         if word.lower() not in passed and stem(word.lower()) not in passed and not _is_mentioned(word.lower(), whole)
     ]
-    return sorted(missing, key=asked.lower().find)[:MOST] if missing else []
+    return sorted(missing, key=plain_question.lower().find)[:MOST] if missing else []
 
 
 def _is_mentioned(word: str, whole: str) -> bool:

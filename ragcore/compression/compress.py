@@ -19,6 +19,7 @@ from ragcore.compression.extraction import (
 from ragcore.errors import InvalidOptionsError
 from ragcore.llm.client import LlmClient
 from ragcore.options import COMPRESSION_METHODS
+from ragcore.prompts.languages import language_name
 from ragcore.stage_ports import StagePorts
 from ragcore.text.scripts import language_of
 from ragcore.types import Passage
@@ -29,7 +30,6 @@ LONG_WORDS = 300  # hybrid: from here on it is extracted from before a model see
 KEPT_WORDS = 50  # hybrid: a short passage of which so many would be left is kept
 FIRST_RATIO = 0.7  # hybrid: of a long passage
 AT_ONCE = 4  # requests to the model
-LANGUAGE_NAMES = {"zh": "Chinese", "en": "English"}
 
 Overhead = Callable[[Passage], int]
 STRATEGIES = ("truncate", "top_k", "summarise")
@@ -118,7 +118,7 @@ class _Job:
             reply = await self.ports.llm.text(
                 "compress",
                 max_tokens=2 * budget + 32,
-                language=LANGUAGE_NAMES.get(language_of(text), "its own language"),
+                language=language_name(language_of(text), otherwise="its own language"),
                 words=str(max(int(self._words(text) * share), 1)),
                 question=self.query,
                 document=text,
@@ -140,10 +140,10 @@ class _Job:
             return False
         alike = similarities(self.query, [[before, after]], tokenizer=ports.tokenizer, embedder=ports.embedder)[0]
         value = quality(
-            retention=keyword_retention(self.query, before, after, ports.tokenizer),
+            retention=keyword_retention(before, after, ports.tokenizer),
             before=alike[0],
             after=alike[1],
-            ratio=ports.counter.count(after) / max(ports.counter.count(before), 1),
+            ratio=self._words(after) / max(self._words(before), 1),
         )
         return value >= GOOD_ENOUGH
 
@@ -262,7 +262,7 @@ async def _summary(text: str, query: str, limit: int, ports: StagePorts) -> str:
     """At most `limit` tokens: the model's summary, else sentences, else the beginning."""
     reply = ""
     if ports.llm is not None and limit > 0:
-        language = LANGUAGE_NAMES.get(language_of(text), "its own language")
+        language = language_name(language_of(text), otherwise="its own language")
         words = str(max(limit // TOKENS_A_WORD, 1))
         summary = await ports.llm.text(
             "summarise_context", max_tokens=limit, language=language, words=words, question=query, document=text

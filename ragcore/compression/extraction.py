@@ -31,7 +31,7 @@ SHORTEST = 20  # columns; what is not longer is no sentence worth keeping
 ENOUGH = 0.5  # words that are found decide; vectors, which take a hundred times as long, are asked only below this
 LONG = 20  # words from which a unit counts as long
 GOOD_ENOUGH = 0.7
-USUAL_RATIO = (0.3, 0.8)  # of the tokens after and before; beyond it much was lost, or little was gained
+USUAL_RATIO = (0.3, 0.8)  # of the words after and before; beyond it much was lost, or little was gained
 _NUMBER = re.compile(r"\d+(?:[.,]\d+)*")
 
 
@@ -174,7 +174,7 @@ def _coverage(query: str, texts: Sequence[str], tokenizer: Tokenizer) -> list[fl
 
 
 def quality(*, retention: float, before: float, after: float, ratio: float) -> float:
-    """0.4 retention + 0.4 min(after / max(before, 0.1), 1) + 0.2 (1 within 0.3 to 0.8 of the tokens, else 0.5).
+    """0.4 retention + 0.4 min(after / max(before, 0.1), 1) + 0.2 (1 within 0.3 to 0.8 of the words, else 0.5).
 
     `retention`: share of keywords that are still there; `before`, `after`: similarity of the passage and of what is
     left of it to the question, 0 to 1.
@@ -183,11 +183,11 @@ def quality(*, retention: float, before: float, after: float, ratio: float) -> f
     return 0.4 * retention + 0.4 * min(after / max(before, 0.1), 1.0) + 0.2 * (1.0 if low <= ratio <= high else 0.5)
 
 
-def keyword_retention(query: str, before: str, after: str, tokenizer: Tokenizer) -> float:
-    """Share of the question's keywords in a passage that are left; of the passage's own where it has none of them."""
-    had, has = set(tokenizer.words(before)), set(tokenizer.words(after))
-    words_of_query = [word for word in keywords(query, tokenizer) if word in had] or keywords(before, tokenizer)
-    return sum(word in has for word in words_of_query) / len(words_of_query) if words_of_query else 1.0
+def keyword_retention(before: str, after: str, tokenizer: Tokenizer) -> float:
+    """Share of the keywords of a passage that are left, 0 to 1; 1 where it has none."""
+    has = set(tokenizer.words(after))
+    words = keywords(before, tokenizer)
+    return sum(word in has for word in words) / len(words) if words else 1.0
 
 
 def invents_figures(before: str, after: str) -> bool:
@@ -243,8 +243,9 @@ def extracted(
         if not numbers:
             results.append(Extract(text=text, tokens=whole[at], start=start))
             continue
+        edges = (numbers[0], numbers[-1])  # of the sentences: a heading in front is none
         scored = [
-            _Scored(number=number, score=_score(units[number], number, len(units), similarity, tokenizer))
+            _Scored(number=number, score=_score(units[number], number in edges, similarity, tokenizer))
             for number, similarity in zip(numbers, alike[at], strict=True)
         ]
         results.append(_extract(units, _chosen(units, scored, budget=budgets[at], counter=counter), start, counter))
@@ -261,9 +262,8 @@ def _usable(units: Sequence[Unit]) -> list[int]:
     return long or bodies or filled
 
 
-def _score(unit: Unit, number: int, count: int, similarity: float, tokenizer: Tokenizer) -> float:
-    words = len(tokenizer.words(unit.text))
-    return importance(similarity=similarity, is_edge=number in (0, count - 1), words=words)
+def _score(unit: Unit, is_edge: bool, similarity: float, tokenizer: Tokenizer) -> float:
+    return importance(similarity=similarity, is_edge=is_edge, words=len(tokenizer.words(unit.text)))
 
 
 def _chosen(units: Sequence[Unit], scored: Sequence[_Scored], *, budget: int, counter: TokenCounter) -> list[int]:

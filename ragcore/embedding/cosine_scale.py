@@ -27,15 +27,15 @@ class CosineScale:
         return min(1.0, self.offset + self.slope * cosine)
 
 
-def cosine_scale(own: FloatArray, other: FloatArray) -> CosineScale:
-    """The scale on which the other model's cosines are spread as the own ones are.
+def cosine_scale(base: FloatArray, other: FloatArray) -> CosineScale:
+    """The scale on which the other model's cosines are spread as those of the base model are.
 
-    `own` and `other`: float[q, 2] of either model: for each question the best cosine of what it is about, and the best
+    `base` and `other`: float[q, 2] of either model: for each question the best cosine of what it is about, and the best
     one of everything else. The medians of both columns are laid on each other.
     """
-    if not len(own):
+    if not len(base):
         return CosineScale()
-    (near, far), (near_other, far_other) = np.median(own, axis=0), np.median(other, axis=0)
+    (near, far), (near_other, far_other) = np.median(base, axis=0), np.median(other, axis=0)
     if near_other - far_other < LEAST_SPREAD or near - far < LEAST_SPREAD:
         return CosineScale(float(far - far_other), 1.0)
     slope = float(np.clip((near - far) / (near_other - far_other), *SLOPES))

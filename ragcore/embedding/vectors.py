@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from hashlib import sha256
 
 import numpy as np
@@ -13,12 +13,10 @@ from ragcore.errors import EmbedderRefusedError
 from ragcore.pair_port import PairScorer
 from ragcore.ports import Embedder, FloatArray, SentenceEmbedder
 from ragcore.text.request_cache import cached
+from ragcore.types import Query
 
 DIMENSIONS = 768
 LEAST_DIMENSIONS = 64  # of a model: the smallest that are offered
-
-_BLOCK = DIMENSIONS + 1
-_NUMBERS = 2**24  # whole numbers that a float32 tells apart
 
 
 def matryoshka(vectors: npt.ArrayLike, *, model: str) -> FloatArray:
@@ -40,41 +38,10 @@ def matryoshka(vectors: npt.ArrayLike, *, model: str) -> FloatArray:
     return np.asarray(rows / norms, dtype=np.float32)
 
 
-def plain(vector: FloatArray) -> FloatArray:
-    """The site's own 768 numbers of a question, which may have further ones after them."""
-    return vector[:DIMENSIONS]
-
-
-# ── vectors of the same question by the models of knowledge sets (decision 041) ───────────────────
-# They follow the site's numbers in blocks of 769: a number that says whose vector it is, and the vector. So the length
-# of a question's vector tells how many blocks there are.
-
-
-def with_set_vectors(vectors: FloatArray, added: Mapping[int, FloatArray]) -> FloatArray:
-    """float32[n, d + 769 k]: questions with their vectors by k further models, float32[n, 768] by the model's number.
-
-    A vector of zeros says that there is none.
-    """
-    parts = [vectors]
-    for number, rows in added.items():
-        parts += [np.full((len(vectors), 1), number % _NUMBERS, np.float32), rows]
-    return np.hstack(parts)
-
-
-def without_set_vectors(vectors: FloatArray) -> FloatArray:
-    """The site's numbers of a question, float32[d], or of several, float32[n, d]."""
-    blocks = vectors.shape[-1] % DIMENSIONS
-    return vectors[..., : vectors.shape[-1] - _BLOCK * blocks]
-
-
-def set_vector(vector: FloatArray, number: int) -> FloatArray | None:
-    """float32[768] by the model of this number; None where the question has none."""
-    start = without_set_vectors(vector).shape[-1]
-    for place in range(start, len(vector), _BLOCK):
-        if int(vector[place]) == number % _NUMBERS:
-            block = vector[place + 1 : place + _BLOCK]
-            return block if bool(np.any(block)) else None
-    return None
+def question_vectors(queries: Iterable[Query]) -> FloatArray:
+    """float32[n, 768] of questions that have been embedded."""
+    vectors = [query.vector for query in queries if query.vector is not None]
+    return np.stack(vectors) if vectors else np.zeros((0, DIMENSIONS), np.float32)
 
 
 def model_label(model: str, *ways: object) -> str:

@@ -98,17 +98,17 @@ _CHOICE = re.compile(
 )
 
 
-def asked_extent(question: str, *, named: int) -> Extent:
+def asked_extent(question: str, *, names: int) -> Extent:
     """How much is asked for: which of the things, a fact of each of several documents, a reason, a summary or points.
 
-    `named`: documents that the question names.
+    `names`: documents that the question names.
     """
     if _SUMMARY.search(question):
         return "summary"
     explains = cue_kind(question) in ("reason", "manner")
     if _CHOICE.search(question) and not explains:
         return "choice"
-    if named > 1:
+    if names > 1:
         return "each"
     return "reason" if explains else "several"
 
@@ -167,8 +167,8 @@ def definition_test(question: str) -> Callable[[str], float]:
 
 def definition_subject(question: str) -> str:
     """What a definition question asks the meaning of; "" for other questions."""
-    found = _SUBJECT.search(question) if question_type(question) == "definition" else None
-    return next((group.strip() for group in found.groups() if group), "") if found else ""
+    match = _SUBJECT.search(question) if question_type(question) == "definition" else None
+    return next((group.strip() for group in match.groups() if group), "") if match else ""
 
 
 def spells_out(question: str, texts: Iterable[str]) -> bool:

@@ -69,22 +69,22 @@ def column_measures(head: str, cells: Sequence[str]) -> list[Measure | None]:
     A unit in the head counts for cells without one: "Lead time (weeks)". [] unless enough of the cells are numbers.
     """
     unit = _head_unit(head)
-    found = [_only_measure(cell, unit) for cell in cells]
-    values = [one for one in found if one is not None]
+    measures = [_only_measure(cell, unit) for cell in cells]
+    values = [measure for measure in measures if measure is not None]
     filled = sum(bool(cell) for cell in cells)
-    kinds = {one.kind for one in values if one.kind}
+    kinds = {measure.kind for measure in values if measure.kind}
     if len(values) < LEAST_VALUES or len(values) < LEAST_SHARE * filled or len(kinds) > 1:
         return []
-    return found
+    return measures
 
 
 def _only_measure(cell: str, unit: tuple[str, float] | None) -> Measure | None:
-    found = [one.measure for one in measures_in(cell)]
-    if len(found) != 1:
+    measures = [place.measure for place in measures_in(cell)]
+    if len(measures) != 1:
         return None
-    if unit is not None and not found[0].kind:
-        return Measure(found[0].value * unit[1], unit[0])
-    return found[0]
+    if unit is not None and not measures[0].kind:
+        return Measure(measures[0].value * unit[1], unit[0])
+    return measures[0]
 
 
 def _head_unit(head: str) -> tuple[str, float] | None:
@@ -113,13 +113,13 @@ def _measure_pattern() -> re.Pattern[str]:
     names = longest_first(_unit_names())
     letters = "|".join(re.escape(name) for name in names if len(name) == 1 and name.isascii())
     words = "|".join(re.escape(name) for name in names if len(name) > 1 and name.isascii())
-    others = "|".join(re.escape(name) for name in names if not name.isascii())
+    names_elsewhere = "|".join(re.escape(name) for name in names if not name.isascii())
     return re.compile(
         r"(?:(?P<currency>(?i:EUR|USD|GBP|RMB|CNY)|[€$£¥])\s?)?"
         r"(?:(?<![A-Za-z\d._/:-])(?P<digits>[-−]?\d+(?:[,，]\d{3})*(?:\.\d+)?)(?![:./-]?\d)"
         rf"|(?P<word>(?i:\b(?:an?|{'|'.join(_ENGLISH)})\b)|(?<![第\d{_CHINESE}])[{_CHINESE}两兩]))"
         r"\s?(?P<scale>(?i:million\b|k\b)|[百千万萬亿億])?\s?[个個]?\s?"
-        rf"(?P<unit>(?:(?i:{words})|{letters})(?![A-Za-z])|{others})?(?![A-Za-z])"
+        rf"(?P<unit>(?:(?i:{words})|{letters})(?![A-Za-z])|{names_elsewhere})?(?![A-Za-z])"
     )
 
 

@@ -78,40 +78,40 @@ class SentenceChoice:
 
 
 def choose_sentences(
-    found: Sequence[Statement], scores: FloatArray, limits: Limits, question: str = ""
+    statements: Sequence[Statement], scores: FloatArray, limits: Limits, question: str = ""
 ) -> SentenceChoice:
-    """The likeliest sentences, wherever they stand. `found` holds at least one; `scores`: float32[n], log-odds.
+    """The likeliest sentences, wherever they stand. `statements` holds at least one; `scores`: float32[n], log-odds.
 
     Several, since the best one by words and meaning answers an everyday question only in half of the cases, and one of
     the first five in three quarters. What a document says of itself ("This guide describes ...") is chosen only where
     the question asks for that.
     """
     ranked = [int(at) for at in np.argsort(-scores, kind="stable")]
-    order = [at for at in ranked if is_of_use(found[at], question)] or ranked[:1]
-    taken: list[Statement] = []
+    order = [at for at in ranked if is_of_use(statements[at], question)] or ranked[:1]
+    chosen: list[Statement] = []
     used = 0
     for at in order:
-        statement = found[at]
-        if len(taken) == limits.most_sentences or scores[at] < scores[order[0]] - limits.least_odds:
+        statement = statements[at]
+        if len(chosen) == limits.most_sentences or scores[at] < scores[order[0]] - limits.least_odds:
             break
         length = columns(statement.text)
-        is_new = all(jaccard(set(statement.terms), set(s.terms)) < REDUNDANT for s in taken)
-        if not taken or (is_new and used + length <= limits.most_columns):
-            taken.append(statement)
+        is_new = all(jaccard(set(statement.terms), set(s.terms)) < REDUNDANT for s in chosen)
+        if not chosen or (is_new and used + length <= limits.most_columns):
+            chosen.append(statement)
             used += length
-    core, *points = _together(_with_leads(taken, found, question))
-    return SentenceChoice(found[order[0]], core, tuple(points))
+    core, *points = _together(_with_leads(chosen, statements, question))
+    return SentenceChoice(statements[order[0]], core, tuple(points))
 
 
-def _with_leads(taken: Sequence[Statement], found: Sequence[Statement], question: str) -> list[Statement]:
+def _with_leads(chosen: Sequence[Statement], statements: Sequence[Statement], question: str) -> list[Statement]:
     """The same sentences, and before each that leans on the one before it ("Rejected for that reason.") that one."""
-    before = {(s.source.number, s.position + 1): s for s in found}
-    leads = {id(s): before.get((s.source.number, s.position)) for s in taken if leans_back(s)}
-    shown = {id(s) for s in taken}
+    before = {(s.source.number, s.position + 1): s for s in statements}
+    leads = {id(s): before.get((s.source.number, s.position)) for s in chosen if leans_back(s)}
+    chosen_ids = {id(s) for s in chosen}
     added = [
-        lead for lead in leads.values() if lead is not None and id(lead) not in shown and _may_lead(lead, question)
+        lead for lead in leads.values() if lead is not None and id(lead) not in chosen_ids and _may_lead(lead, question)
     ]
-    return [*taken, *added]
+    return [*chosen, *added]
 
 
 def _may_lead(lead: Statement, question: str) -> bool:
@@ -126,27 +126,27 @@ def leans_back(statement: Statement) -> bool:
     return is_short or refers_back(statement.text) or _THAT.search(statement.text) is not None
 
 
-def _together(taken: Sequence[Statement]) -> list[tuple[Statement, ...]]:
+def _together(chosen: Sequence[Statement]) -> list[tuple[Statement, ...]]:
     """Neighbours, and rows of one table, as groups in the order of their source; the group of the first one first."""
     groups: list[list[Statement]] = []
-    for statement in sorted(taken, key=lambda s: (s.source.number, s.position)):
+    for statement in sorted(chosen, key=lambda s: (s.source.number, s.position)):
         before = groups[-1][-1] if groups else None
         if before is not None and _belong_together(before, statement):
             groups[-1].append(statement)
         else:
             groups.append([statement])
-    rank = {id(statement): place for place, statement in enumerate(taken)}
+    rank = {id(statement): place for place, statement in enumerate(chosen)}
     return sorted(map(tuple, groups), key=lambda group: min(rank[id(s)] for s in group))
 
 
-def _belong_together(one: Statement, other: Statement) -> bool:
-    if one.source.number != other.source.number or one.heading != other.heading:
+def _belong_together(statement: Statement, other: Statement) -> bool:
+    if statement.source.number != other.source.number or statement.heading != other.heading:
         return False
-    return one.head == other.head if one.head or other.head else one.position + 1 == other.position
+    return statement.head == other.head if statement.head or other.head else statement.position + 1 == other.position
 
 
 def with_rest_of_clause(
-    choice: SentenceChoice, found: Sequence[Statement], scores: FloatArray, question: str
+    choice: SentenceChoice, statements: Sequence[Statement], scores: FloatArray, question: str
 ) -> SentenceChoice:
     """The same choice with what follows the best sentence in its paragraph, where that is short.
 
@@ -156,32 +156,32 @@ def with_rest_of_clause(
     best = choice.best
     rest = [
         at
-        for at, s in enumerate(found)
+        for at, s in enumerate(statements)
         if s.source is best.source and s.paragraph == best.paragraph and s.position > best.position
     ]
-    own = [best, *(found[at] for at in rest)]
-    is_short = sum(columns(s.text) for s in own) <= CLAUSE_COLUMNS and not any(s.is_row or s.is_item for s in own)
+    clause = [best, *(statements[at] for at in rest)]
+    is_short = sum(columns(s.text) for s in clause) <= CLAUSE_COLUMNS and not any(s.is_row or s.is_item for s in clause)
     far = float(scores.max()) - FAR
-    if not (rest and is_short and all(is_of_use(found[at], question) and scores[at] > far for at in rest)):
+    if not (rest and is_short and all(is_of_use(statements[at], question) and scores[at] > far for at in rest)):
         return choice
-    core = sorted({id(s): s for s in (*choice.core, *own)}.values(), key=lambda s: (s.source.number, s.position))
-    points = tuple(group for group in choice.points if not any(s in own for s in group))
+    core = sorted({id(s): s for s in (*choice.core, *clause)}.values(), key=lambda s: (s.source.number, s.position))
+    points = tuple(group for group in choice.points if not any(s in clause for s in group))
     return SentenceChoice(best, tuple(core), points)
 
 
-def stands_in_prose(best: Statement, found: Sequence[Statement]) -> bool:
+def stands_in_prose(best: Statement, statements: Sequence[Statement]) -> bool:
     """Whether a sentence stands in continuous text: a paragraph of several, without points and rows."""
-    own = [s for s in found if s.source is best.source and s.paragraph == best.paragraph]
-    return len(own) >= PROSE and not any(s.is_row or s.is_item for s in own)
+    paragraph = [s for s in statements if s.source is best.source and s.paragraph == best.paragraph]
+    return len(paragraph) >= PROSE and not any(s.is_row or s.is_item for s in paragraph)
 
 
-def with_tables(core: Sequence[Statement], found: Sequence[Statement]) -> tuple[Statement, ...]:
+def with_tables(core: Sequence[Statement], statements: Sequence[Statement]) -> tuple[Statement, ...]:
     """The sentences, and behind each that announces a table ("the table below") the rows of that table."""
-    shown: list[Statement] = []
+    expanded: list[Statement] = []
     for statement in core:
-        rows = _rows_behind(statement, found) if announces_table(statement) else []
-        shown += [s for s in (statement, *rows) if s not in shown]
-    return tuple(shown)
+        rows = _rows_behind(statement, statements) if announces_table(statement) else []
+        expanded += [s for s in (statement, *rows) if s not in expanded]
+    return tuple(expanded)
 
 
 def announces_table(statement: Statement) -> bool:
@@ -189,9 +189,9 @@ def announces_table(statement: Statement) -> bool:
     return not statement.is_row and bool(_ANNOUNCES.search(statement.text))
 
 
-def _rows_behind(statement: Statement, found: Sequence[Statement]) -> list[Statement]:
+def _rows_behind(statement: Statement, statements: Sequence[Statement]) -> list[Statement]:
     """The rows of the next table in the same section; none where it is too far away or too long."""
-    same = [s for s in found if s.source is statement.source and s.heading == statement.heading]
+    same = [s for s in statements if s.source is statement.source and s.heading == statement.heading]
     behind = [s for s in same if s.position > statement.position]
     first = next((at for at, s in enumerate(behind[: TABLE_AWAY + 1]) if s.head), None)
     if first is None:
@@ -239,16 +239,18 @@ def _is_filler(statement: Statement) -> bool:
     return is_short and not statement.is_item and not statement.is_row
 
 
-def defined_first(choice: SentenceChoice, known: SentenceFeatures, scores: FloatArray) -> SentenceChoice:
+def defined_first(choice: SentenceChoice, features: SentenceFeatures, scores: FloatArray) -> SentenceChoice:
     """The same choice; a definition leads with the sentence that goes on with it, and little else stands beside it."""
-    order = sorted(range(len(known.found)), key=lambda at: -float(scores[at]))
-    shown = {id(s) for group in (choice.core, *choice.points) for s in group}
-    defining = known.column("definition")
-    first = next((known.found[at] for at in order if defining[at] and id(known.found[at]) in shown), None)
+    order = sorted(range(len(features.statements)), key=lambda at: -float(scores[at]))
+    chosen_ids = {id(s) for group in (choice.core, *choice.points) for s in group}
+    defining = features.column("definition")
+    first = next(
+        (features.statements[at] for at in order if defining[at] and id(features.statements[at]) in chosen_ids), None
+    )
     if first is None:
         return choice
-    lead = (first, *_going_on(first, known.found))
-    near = {id(known.found[at]) for at in order if scores[at] >= scores.max() - BESIDE_DEFINITION}
+    lead = (first, *_going_on(first, features.statements))
+    near = {id(features.statements[at]) for at in order if scores[at] >= scores.max() - BESIDE_DEFINITION}
     rest = (
         tuple(s for s in group if s not in lead and (s.source is not first.source or id(s) in near))
         for group in (choice.core, *choice.points)
@@ -256,26 +258,26 @@ def defined_first(choice: SentenceChoice, known: SentenceFeatures, scores: Float
     return SentenceChoice(choice.best, lead, tuple(group for group in rest if group))
 
 
-def share_shown(choice: SentenceChoice, found: Sequence[Statement], scores: FloatArray) -> float:
+def share_shown(choice: SentenceChoice, statements: Sequence[Statement], scores: FloatArray) -> float:
     """How likely it is that a sentence of the choice is the one that answers, given that one does."""
-    chances = {id(s): float(chance) for s, chance in zip(found, chances_of(scores), strict=True)}
+    chances = {id(s): float(chance) for s, chance in zip(statements, chances_of(scores), strict=True)}
     return sum(chances[id(s)] for group in (choice.core, *choice.points) for s in group)
 
 
-def _going_on(statement: Statement, found: Sequence[Statement]) -> list[Statement]:
+def _going_on(statement: Statement, statements: Sequence[Statement]) -> list[Statement]:
     """The sentence behind a definition where it goes on with it: "It is a ..."."""
-    at = found.index(statement) + 1
-    is_next = at < len(found) and found[at].source is statement.source and not found[at].is_row
-    return [found[at]] if is_next and refers_back(found[at].text) else []
+    at = statements.index(statement) + 1
+    is_next = at < len(statements) and statements[at].source is statement.source and not statements[at].is_row
+    return [statements[at]] if is_next and refers_back(statements[at].text) else []
 
 
-def prefer_full_coverage(scores: FloatArray, known: SentenceFeatures) -> FloatArray:
+def prefer_full_coverage(scores: FloatArray, features: SentenceFeatures) -> FloatArray:
     """float32[n]: the same log-odds, but a sentence with every term of the question changes places with the best.
 
     Only where it is not much less likely. Short questions: "they founded Traf-O-Data" says less of who founded
     Microsoft than a sentence that names it.
     """
-    whole = (known.column("coverage") >= WHOLE) & (scores >= scores.max(initial=-np.inf) - NEARLY_BEST)
+    whole = (features.column("coverage") >= WHOLE) & (scores >= scores.max(initial=-np.inf) - NEARLY_BEST)
     if not whole.any():
         return scores
     best, better = int(scores.argmax()), int(np.where(whole, scores, -np.inf).argmax())

@@ -10,13 +10,14 @@ from ragcore.extractive.sections import find_list_around
 from ragcore.extractive.sentences import Statement
 
 MOST_BESIDE_ROW = 2  # groups of sentences behind a row that answers exactly
+MOST_OF_OTHER_CATEGORIES = 2  # further points, where documents have categories
 
 
 def whole_list_blocks(
-    choice: SentenceChoice, found: Sequence[Statement], words: Wording, *, numbered: bool
+    choice: SentenceChoice, statements: Sequence[Statement], words: Wording, *, numbered: bool
 ) -> list[str]:
     """The list that the best sentence is a point of, with the sentence that announces it; [] where it is none."""
-    around = find_list_around(choice.best, found)
+    around = find_list_around(choice.best, statements)
     if around is None:
         return []
     lead = [f"{cite(around.intro, around.number, words)}\n\n"] if around.intro else []
@@ -26,9 +27,22 @@ def whole_list_blocks(
 
 def supplement_blocks(choice: SentenceChoice, words: Wording) -> list[str]:
     """What is said elsewhere, each row of a table by itself."""
-    points = [part for group in choice.points for part in ([(s,) for s in group] if group[0].head else [group])]
+    groups = further_points(choice)
+    points = [part for group in groups for part in ([(s,) for s in group] if group[0].head else [group])]
     block = supplement(points, words)
     return [block] if block else []
+
+
+def further_points(choice: SentenceChoice) -> Sequence[tuple[Statement, ...]]:
+    """The points besides the core, the likeliest first; at most two of documents of other categories than the core's.
+
+    All of them where the documents have no categories, or none has another one.
+    """
+    core = frozenset(choice.best.source.passage.categories)
+    if not core:
+        return choice.points
+    other = [point for point in choice.points if core.isdisjoint(point[0].source.passage.categories or core)]
+    return other[:MOST_OF_OTHER_CATEGORIES] or choice.points
 
 
 def beside_row_blocks(choice: SentenceChoice, words: Wording) -> list[str]:

@@ -63,9 +63,9 @@ class Thing:
 
 def find_compared(question: str, tokenizer: Tokenizer) -> tuple[Thing, Thing] | None:
     """The two things that a question compares; None if it names none."""
-    asked = " ".join(question.split())[:MAX_COMPARED]
+    beginning = " ".join(question.split())[:MAX_COMPARED]
     for pattern in (*_CHOICE, *_THINGS):
-        if match := pattern.search(asked):
+        if match := pattern.search(beginning):
             names = [_ARTICLE.sub("", _TAIL.sub("", group).strip()) for group in match.groups()]
             if labels := _labels_of(names):
                 return labels
@@ -77,19 +77,19 @@ def find_compared(question: str, tokenizer: Tokenizer) -> tuple[Thing, Thing] | 
 
 def _labels_of(names: Sequence[str]) -> tuple[Thing, Thing] | None:
     """The things where both are told by a letter or number: "the P10 type A" and "B型"; else None."""
-    found = [match for name in names if (match := _LETTERED.search(name))]
-    if len(found) != len(names):
+    labels = [match for name in names if (match := _LETTERED.search(name))]
+    if len(labels) != len(names):
         return None
     first, second = (
-        Thing(match[0], frozenset({next(filter(None, match.groups())).lower()}), is_label=True) for match in found
+        Thing(match[0], frozenset({next(filter(None, match.groups())).lower()}), is_label=True) for match in labels
     )
     return (first, second) if first.words != second.words else None
 
 
 def asks_choice(question: str) -> bool:
     """Whether a question asks which of two things, named by their codes: "which costs more, P10 or P20"."""
-    asked = question[:MAX_COMPARED]
-    return any(pattern.search(asked) for pattern in _CHOICE)
+    beginning = question[:MAX_COMPARED]
+    return any(pattern.search(beginning) for pattern in _CHOICE)
 
 
 def _by_codes(things: Sequence[Thing], tokenizer: Tokenizer) -> tuple[Thing, Thing]:
@@ -104,36 +104,42 @@ def _by_codes(things: Sequence[Thing], tokenizer: Tokenizer) -> tuple[Thing, Thi
 def compare_in_table(
     things: tuple[Thing, Thing],
     question: str,
-    found: Sequence[Statement],
+    statements: Sequence[Statement],
     probabilities: FloatArray,
     tokenizer: Tokenizer,
     words: Wording,
 ) -> str | None:
     """A table with one column for each thing; None unless the sources describe both."""
-    sources = list({s.source.number: s.source for s in found}.values())
+    sources = list({s.source.number: s.source for s in statements}.values())
     beside_things = frozenset(tokenizer.words(question)) - stop_words() - things[0].words - things[1].words
     aspects = _Aspects(question.lower(), beside_things)
-    given = [one for source in sources for one in _given_tables(source, things, aspects, tokenizer, words)]
-    if on_aspect := next((one for one in given if one.is_named), None):
+    source_tables = [
+        facing for source in sources for facing in _given_tables(source, things, aspects, tokenizer, words)
+    ]
+    if on_aspect := next((facing for facing in source_tables if facing.is_named), None):
         return table([on_aspect.corner or words.aspect, *on_aspect.names], on_aspect.rows[:MAX_ROWS])
     if things[0].is_label:
-        return _joined_tables(given, things, words)
-    said = _said_table(things, found, probabilities, words)
-    if not given:
-        return said
-    beside = f"\n\n{said}" if said else supplement([[one] for one in _named_in(things, found, probabilities)], words)
-    return f"{_joined_tables(given, things, words)}{beside}"
+        return _joined_tables(source_tables, things, words)
+    from_prose = _said_table(things, statements, probabilities, words)
+    if not source_tables:
+        return from_prose
+    beside = (
+        f"\n\n{from_prose}"
+        if from_prose
+        else supplement([[sentence] for sentence in _named_in(things, statements, probabilities)], words)
+    )
+    return f"{_joined_tables(source_tables, things, words)}{beside}"
 
 
-def _joined_tables(given: Sequence[_Given], things: tuple[Thing, Thing], words: Wording) -> str | None:
+def _joined_tables(source_tables: Sequence[_Given], things: tuple[Thing, Thing], words: Wording) -> str | None:
     """One table of what all of them tell, without the lines that say the same of both; None without any."""
-    if not given:
+    if not source_tables:
         return None
-    order = sorted(given, key=lambda one: not one.are_rows)  # what a table of such things tells first
-    rows = [row for one in order for row in one.rows]
+    order = sorted(source_tables, key=lambda facing: not facing.are_rows)  # what a table of such things tells first
+    rows = [row for facing in order for row in facing.rows]
     unlike = [row for row in rows if _without_marker(row[1]) != _without_marker(row[2])]
-    names = order[0].names if len(given) == 1 else [thing.name for thing in things]
-    corner = order[0].corner if len(given) == 1 else ""
+    names = order[0].names if len(source_tables) == 1 else [thing.name for thing in things]
+    corner = order[0].corner if len(source_tables) == 1 else ""
     return table([corner or words.aspect, *names], (unlike or rows)[:MOST_JOINED_ROWS])
 
 
@@ -141,23 +147,29 @@ def _without_marker(cell: str) -> str:
     return _MARKER.sub("", cell).strip()
 
 
-def _named_in(things: tuple[Thing, Thing], found: Sequence[Statement], probabilities: FloatArray) -> list[Statement]:
+def _named_in(
+    things: tuple[Thing, Thing], statements: Sequence[Statement], probabilities: FloatArray
+) -> list[Statement]:
     """The likeliest sentences of prose that name one of the things."""
-    order = sorted(range(len(found)), key=lambda at: -probabilities[at])
-    prose = (found[at] for at in order if not found[at].is_row and columns(found[at].text) <= CELL_COLUMNS)
-    return [one for one in prose if any(thing.words <= set(one.terms) for thing in things)][:MAX_SAID]
+    order = sorted(range(len(statements)), key=lambda at: -probabilities[at])
+    prose = (
+        statements[at] for at in order if not statements[at].is_row and columns(statements[at].text) <= CELL_COLUMNS
+    )
+    return [sentence for sentence in prose if any(thing.words <= set(sentence.terms) for thing in things)][:MAX_SAID]
 
 
 def _said_table(
-    things: tuple[Thing, Thing], found: Sequence[Statement], probabilities: FloatArray, words: Wording
+    things: tuple[Thing, Thing], statements: Sequence[Statement], probabilities: FloatArray, words: Wording
 ) -> str | None:
     """A table of what sentences say of both things; None where they tell of one alone."""
-    order = sorted(range(len(found)), key=lambda at: -probabilities[at])
-    ranked = [found[at] for at in order if not found[at].is_row and columns(found[at].text) <= CELL_COLUMNS]
+    order = sorted(range(len(statements)), key=lambda at: -probabilities[at])
+    ranked = [
+        statements[at] for at in order if not statements[at].is_row and columns(statements[at].text) <= CELL_COLUMNS
+    ]
     sides = [[s for s in ranked if _is_about(s, thing, other)] for thing, other in (things, things[::-1])]
     if not all(sides):
         return None
-    rows = [*_aspects(sides, words), *_said(sides, things, found, words)]
+    rows = [*_aspects(sides, words), *_said(sides, things, statements, words)]
     if not all(all(row) for row in rows):
         return None  # the sources say something of one thing alone
     joint = (s for s in ranked if all(t.words <= set(s.terms) for t in things))
@@ -173,16 +185,16 @@ def _is_about(statement: Statement, thing: Thing, other: Thing) -> bool:
     """
     if refers_back(statement.text):
         return False  # nothing says which of the two "it" is
-    own, others = (t.name.lower() in statement.heading.lower() for t in (thing, other))
-    if own != others:
-        return own
-    named = thing.words - other.words or thing.words
+    is_under_thing, is_under_other = (t.name.lower() in statement.heading.lower() for t in (thing, other))
+    if is_under_thing != is_under_other:
+        return is_under_thing
+    name_words = thing.words - other.words or thing.words
     foreign = other.words - thing.words
     terms = frozenset(statement.terms)
     if foreign and foreign <= terms:
         return False
     head = statement.heading or " ".join((statement.source.passage.title, *statement.source.passage.heading_path))
-    return named <= terms or thing.name.lower() in head.lower()
+    return name_words <= terms or thing.name.lower() in head.lower()
 
 
 def _aspects(sides: Sequence[Sequence[Statement]], words: Wording) -> Iterator[list[str]]:
@@ -196,19 +208,19 @@ def _aspects(sides: Sequence[Sequence[Statement]], words: Wording) -> Iterator[l
 
 
 def _said(
-    sides: Sequence[Sequence[Statement]], things: Sequence[Thing], found: Sequence[Statement], words: Wording
+    sides: Sequence[Sequence[Statement]], things: Sequence[Thing], statements: Sequence[Statement], words: Wording
 ) -> Iterator[list[str]]:
     """One row with what is said of each thing: the point of a list under its name, otherwise its best sentences."""
     cells = []
     for side, thing in zip(sides, things, strict=True):
         defining = next((s for s in side if _is_under_name(s, thing)), None)
         if defining is not None:
-            cells.append(join_cited(_point_of(defining, found), words))
+            cells.append(join_cited(_point_of(defining, statements), words))
             continue
         plain = [s for s in side if not _LABELLED.fullmatch(s.text)][:MAX_SAID]
         cells.append(join_cited(sorted(plain, key=lambda s: (s.source.number, s.position)), words))
     if any(cells):
-        yield [words.said, *cells]
+        yield [words.statements, *cells]
 
 
 def _is_under_name(statement: Statement, thing: Thing) -> bool:
@@ -217,10 +229,10 @@ def _is_under_name(statement: Statement, thing: Thing) -> bool:
     return label is not None and label[1].lower().startswith(thing.name.lower())
 
 
-def _point_of(first: Statement, found: Sequence[Statement]) -> list[Statement]:
+def _point_of(first: Statement, statements: Sequence[Statement]) -> list[Statement]:
     """The sentences of a point of a list that begins with this one, as far as they fit into a cell."""
     point, room = [first], CELL_COLUMNS - columns(first.text)
-    behind = [s for s in found if s.source is first.source and s.position > first.position]
+    behind = [s for s in statements if s.source is first.source and s.position > first.position]
     for statement in takewhile(lambda s: s.heading == first.heading and not (s.is_item or s.is_row), behind):
         room -= columns(statement.text)
         if room < 0:
@@ -255,23 +267,27 @@ def _given_tables(
 
     Only the lines that the aspects name, where they name some.
     """
-    for given in tables(source.text.splitlines()):
-        places = [_place(given.head, thing, tokenizer) for thing in things]
+    for source_table in tables(source.text.splitlines()):
+        places = [_place(source_table.head, thing, tokenizer) for thing in things]
         if None not in places and places[0] != places[1] and 0 not in places:
-            wanted = [p for p in places if p is not None]
-            lines, is_named = _lines_named(given.rows, aspects, tokenizer)
-            rows = [[cells[0], *(cite(cells[p], source.number, words) for p in wanted)] for cells in lines]
-            yield _Given(given.head[0], [given.head[p] for p in wanted], rows, is_named, are_rows=False)
+            thing_columns = [p for p in places if p is not None]
+            lines, is_named = _lines_named(source_table.rows, aspects, tokenizer)
+            rows = [[cells[0], *(cite(cells[p], source.number, words) for p in thing_columns)] for cells in lines]
+            yield _Given(
+                source_table.head[0], [source_table.head[p] for p in thing_columns], rows, is_named, are_rows=False
+            )
             continue
-        names = [cells[0] for cells in given.rows]
+        names = [cells[0] for cells in source_table.rows]
         places = [_place_of_row(names, thing, other, tokenizer) for thing, other in (things, things[::-1])]
         if None not in places and places[0] != places[1]:
-            said = [given.rows[p] for p in places if p is not None]
-            cells = [[cite(row[at], source.number, words) for row in said] for at in range(1, len(given.head))]
+            thing_rows = [source_table.rows[p] for p in places if p is not None]
+            cells = [
+                [cite(row[at], source.number, words) for row in thing_rows] for at in range(1, len(source_table.head))
+            ]
             rows, is_named = _lines_named(
-                [[name, *row] for name, row in zip(given.head[1:], cells, strict=True)], aspects, tokenizer
+                [[name, *row] for name, row in zip(source_table.head[1:], cells, strict=True)], aspects, tokenizer
             )
-            yield _Given(given.head[0], [row[0] for row in said], rows, is_named, are_rows=True)
+            yield _Given(source_table.head[0], [row[0] for row in thing_rows], rows, is_named, are_rows=True)
 
 
 def _lines_named(
@@ -281,13 +297,13 @@ def _lines_named(
 
     And whether one is. "Noise" asks for the sound pressure.
     """
-    named = [
+    matching = [
         line
         for line in lines
         if not aspects.words.isdisjoint(tokenizer.words(line[0]))
         or is_asked_by_group(aspects.question, line[0].lower())
     ]
-    return [list(line) for line in named or lines], bool(named)
+    return [list(line) for line in matching or lines], bool(matching)
 
 
 def _place(head: Sequence[str], thing: Thing, tokenizer: Tokenizer) -> int | None:
@@ -299,11 +315,13 @@ def _place_of_row(names: Sequence[str], thing: Thing, other: Thing, tokenizer: T
 
     A word that both have, such as "access", may be missing from the names of the rows: it is what the table is about.
     """
-    own, foreign = thing.words - other.words, other.words - thing.words
+    distinctive, foreign = thing.words - other.words, other.words - thing.words
     places = []
     for at, name in enumerate(names):
-        said = set(tokenizer.words(name))
-        is_named = own <= said if own else bool(thing.words & said) and not foreign & said
-        if is_named and not (foreign and foreign <= said):
+        row_words = set(tokenizer.words(name))
+        is_named = (
+            distinctive <= row_words if distinctive else bool(thing.words & row_words) and not foreign & row_words
+        )
+        if is_named and not (foreign and foreign <= row_words):
             places.append(at)
     return places[0] if len(places) == 1 else None

@@ -70,19 +70,19 @@ def wants_version_of(question: str, answer: str, title: str) -> bool:
     """
     if _VERSION_WISH.search(question) is None:
         return False
-    named = set(_VERSION.findall(title))
-    said = set(_VERSION.findall(answer)) - set(_VERSION.findall(question))
-    return bool(named) and not said
+    title_versions = set(_VERSION.findall(title))
+    answer_versions = set(_VERSION.findall(answer)) - set(_VERSION.findall(question))
+    return bool(title_versions) and not answer_versions
 
 
 def without_document_wish(question: str) -> str:
     """What is to stand in the document: 备用机 of 备用机在哪个文件里; the question itself where nothing is left."""
-    left = question
+    subject = question
     for pattern in (*_CHINESE, *_ENGLISH):
-        if pattern.search(left):
-            left = pattern.sub(" ", left, count=1)
+        if pattern.search(subject):
+            subject = pattern.sub(" ", subject, count=1)
             break
     else:
         return question
-    left = _WRITTEN_LAST.sub("", left).strip(_EDGES)
-    return question if len(left) < LEAST_SUBJECT or _POINTS_BACK.fullmatch(left) else left
+    subject = _WRITTEN_LAST.sub("", subject).strip(_EDGES)
+    return question if len(subject) < LEAST_SUBJECT or _POINTS_BACK.fullmatch(subject) else subject

@@ -80,14 +80,14 @@ class Change:
 
     @property
     def said(self) -> list[Statement]:
-        return [one for one in (self.current, self.older) if one is not None]
+        return [statement for statement in (self.current, self.older) if statement is not None]
 
     @property
     def rank(self) -> int:
         """0 for other numbers, 1 for other words, 2 for when an edition holds."""
-        if any(_IN_FORCE.search(one.text) for one in self.said):
+        if any(_IN_FORCE.search(statement.text) for statement in self.said):
             return 2
-        numbers = [set(_DIGITS.findall(one.text)) for one in self.said]
+        numbers = [set(_DIGITS.findall(statement.text)) for statement in self.said]
         return int(len(numbers) < 2 or numbers[0] == numbers[1])
 
 
@@ -99,7 +99,7 @@ def asks_changes(question: str) -> bool:
 
 def changes_block(
     question: str,
-    found: Sequence[Statement],
+    statements: Sequence[Statement],
     whole: Collection[int],
     score: Callable[[Sequence[Statement]], FloatArray],
     tokenizer: Tokenizer,
@@ -109,20 +109,20 @@ def changes_block(
 
     `whole`: versions of documents that are all there; `score`: the log-odds that each sentence answers, float32[n].
     """
-    sources = sorted({s.source.number: s.source for s in found}.values(), key=lambda source: source.number)
+    sources = sorted({s.source.number: s.source for s in statements}.values(), key=lambda source: source.number)
     editions = compared_editions(question, [source.passage for source in sources])
     if editions is None:
         return None
-    current, older = ([s for s in found if s.source.passage.document == one.document] for one in editions)
+    current, older = ([s for s in statements if s.source.passage.document == edition.document] for edition in editions)
     is_whole = all(s.source.passage.version in whole for s in (*current, *older))
     changes = changes_between(current, older, is_whole=is_whole)
     if not changes:
         return None
-    said = [s for change in changes for s in change.said]
-    worth = dict(zip(map(id, said), map(float, score(said)), strict=True))
-    titles = " ".join(one.title for one in editions)
-    asked = changes_asked(question, changes, titles, lambda s: worth[id(s)], tokenizer)
-    return changes_table(asked, editions, words)
+    sentences = [s for change in changes for s in change.said]
+    worth = dict(zip(map(id, sentences), map(float, score(sentences)), strict=True))
+    titles = " ".join(edition.title for edition in editions)
+    on_topic = changes_asked(question, changes, titles, lambda s: worth[id(s)], tokenizer)
+    return changes_table(on_topic, editions, words)
 
 
 def compared_editions(question: str, passages: Sequence[Passage]) -> tuple[Edition, Edition] | None:
@@ -133,16 +133,18 @@ def compared_editions(question: str, passages: Sequence[Passage]) -> tuple[Editi
     """
     if not passages or not asks_changes(question):
         return None
-    asked = nfkc(question).casefold()
+    plain_question = nfkc(question).casefold()
     for editions in edition_families(passages):
-        newest, *others = editions
-        named = [one for one in editions if one.is_named(asked)]
-        older = [one for one in others if one.order < newest.order]
-        if not older or (len(named) < 2 and passages[0].document not in {one.document for one in editions}):
+        newest, *predecessors = editions
+        by_question = [edition for edition in editions if edition.is_named(plain_question)]
+        older = [edition for edition in predecessors if edition.order < newest.order]
+        if not older or (
+            len(by_question) < 2 and passages[0].document not in {edition.document for edition in editions}
+        ):
             continue
-        if len(named) > 1:
-            return named[0], named[1]
-        return newest, (named[0] if named and named[0] in older else older[0])
+        if len(by_question) > 1:
+            return by_question[0], by_question[1]
+        return newest, (by_question[0] if by_question and by_question[0] in older else older[0])
     return None
 
 
@@ -155,8 +157,8 @@ def changes_between(current: Sequence[Statement], older: Sequence[Statement], *,
     changes: list[Change] = []
     for key in dict.fromkeys([*sides[0], *sides[1]]):
         changes += _paired(sides[0].get(key, []), sides[1].get(key, []))
-    known = [change for change in changes if is_whole or len(change.said) > 1]
-    return [change for change in known if change.rank < 2] or known  # noqa: PLR2004
+    certain = [change for change in changes if is_whole or len(change.said) > 1]
+    return [change for change in certain if change.rank < 2] or certain  # noqa: PLR2004
 
 
 def changes_asked(
@@ -169,20 +171,30 @@ def changes_asked(
     topic = _topic(question, titles, tokenizer)
     if not topic:
         return list(changes)
-    said = [_held(topic, " ".join(one.text for one in change.said), tokenizer) for change in changes]
-    headed = [_held(topic, change.heading, tokenizer) for change in changes]
-    places = {w: sum(w in held | head for held, head in zip(said, headed, strict=True)) for w in topic}
+    topic_in_text = [
+        _held(topic, " ".join(statement.text for statement in change.said), tokenizer) for change in changes
+    ]
+    topic_in_heading = [_held(topic, change.heading, tokenizer) for change in changes]
+    places = {
+        w: sum(
+            w in text_words | heading_words
+            for text_words, heading_words in zip(topic_in_text, topic_in_heading, strict=True)
+        )
+        for w in topic
+    }
     worths = {w: LEAST_WEIGHT + math.log(len(changes) / number) for w, number in places.items() if number}
     weights = [
-        sum(worths[w] * (HEADING_WEIGHT if w in head else 1) for w in held | head)
-        for held, head in zip(said, headed, strict=True)
+        sum(worths[w] * (HEADING_WEIGHT if w in heading_words else 1) for w in text_words | heading_words)
+        for text_words, heading_words in zip(topic_in_text, topic_in_heading, strict=True)
     ]
     best = max(weights, default=0.0)
     if best > 0:
-        on_topic = [one for one, weight in zip(changes, weights, strict=True) if weight >= ON_TOPIC * best]
-        with_numbers = [one for one in on_topic if one.rank == 0]
+        on_topic = [statement for statement, weight in zip(changes, weights, strict=True) if weight >= ON_TOPIC * best]
+        with_numbers = [statement for statement in on_topic if statement.rank == 0]
         return with_numbers if wanted(question) in ("number", "time") and with_numbers else on_topic
-    if language_of(question) != language_of(" ".join(one.text for change in changes for one in change.said)):
+    if language_of(question) != language_of(
+        " ".join(statement.text for change in changes for statement in change.said)
+    ):
         return list(changes)
     order = sorted(changes, key=lambda change: -max(map(worth, change.said)))[:MOST_BY_MEANING]
     least = max(map(worth, order[0].said)) - NEAR_BEST if order else 0.0
@@ -205,7 +217,7 @@ def changes_table(changes: Sequence[Change], editions: tuple[Edition, Edition], 
     """A table with a column for each edition, and how many differences did not fit."""
     rows: list[tuple[int, list[str]]] = []
     room = MOST_CHARACTERS
-    for at, change in sorted(enumerate(changes), key=lambda one: one[1].rank):
+    for at, change in sorted(enumerate(changes), key=lambda item: item[1].rank):
         row = _row(change, words)
         room -= sum(map(len, row[1:]))
         if room >= 0 or not rows:
@@ -215,10 +227,10 @@ def changes_table(changes: Sequence[Change], editions: tuple[Edition, Edition], 
         members = list(group)
         cells = [words.gap.join(cell for row in members if (cell := row[side])) or MISSING for side in (1, 2)]
         lines.append([heading, *cells])
-    labels = [one.label for one in editions]
-    head = labels if labels[0] != labels[1] else [one.title for one in editions]
-    left = len(changes) - len(rows)
-    more = f"\n\n**{words.more_changes.format(number=left)}**" if left else ""
+    labels = [item.label for item in editions]
+    head = labels if labels[0] != labels[1] else [item.title for item in editions]
+    hidden = len(changes) - len(rows)
+    more = f"\n\n**{words.more_changes.format(number=hidden)}**" if hidden else ""
     return table([words.aspect, *head], lines) + more
 
 
@@ -227,14 +239,17 @@ def _row(change: Change, words: Wording) -> list[str]:
     sides = [change.current, change.older]
     if change.current is not None and change.older is not None and change.current.head == change.older.head:
         sides = [_cut(change.current, change.older), _cut(change.older, change.current)]
-    return [change.heading, *(cite(one.text, one.source.number, words) if one is not None else "" for one in sides)]
+    return [
+        change.heading,
+        *(cite(statement.text, statement.source.number, words) if statement is not None else "" for statement in sides),
+    ]
 
 
 def _cut(row: Statement, other: Statement) -> Statement:
     if not row.head:
         return row
-    kept = [0, *(at for at in range(1, len(row.head)) if row.cells[at] != other.cells[at])]
-    return replace(row, text=labelled([row.head[at] for at in kept], [row.cells[at] for at in kept]))
+    columns = [0, *(at for at in range(1, len(row.head)) if row.cells[at] != other.cells[at])]
+    return replace(row, text=labelled([row.head[at] for at in columns], [row.cells[at] for at in columns]))
 
 
 def _sections(statements: Iterable[Statement]) -> dict[str, list[Statement]]:
@@ -243,39 +258,46 @@ def _sections(statements: Iterable[Statement]) -> dict[str, list[Statement]]:
     What overlapping passages repeat counts once. The table that a document begins with, which tells its number and
     date, is left out.
     """
-    found: dict[str, list[Statement]] = {}
-    seen: set[str] = set()
-    for one in sorted(statements, key=lambda s: (s.source.passage.ordinal, s.position)):
-        title = without_edition(one.source.passage.title)
-        path = [name for name in one.source.passage.heading_path if without_edition(name) != title]
-        heading = _NUMBERING.sub("", (one.heading or (path[-1] if path else "")).lstrip(), count=1)
+    sections: dict[str, list[Statement]] = {}
+    bare_texts: set[str] = set()
+    for statement in sorted(statements, key=lambda s: (s.source.passage.ordinal, s.position)):
+        title = without_edition(statement.source.passage.title)
+        path = [name for name in statement.source.passage.heading_path if without_edition(name) != title]
+        heading = _NUMBERING.sub("", (statement.heading or (path[-1] if path else "")).lstrip(), count=1)
         is_front = without_edition(heading) in ("", title)
-        is_new = (bare := _bare(one.text)) not in seen
-        seen.add(bare)
-        if is_new and not (is_front and one.is_row):
-            found.setdefault("" if is_front else heading.casefold(), []).append(replace(one, heading=heading))
-    return found
+        is_new = (bare := _bare(statement.text)) not in bare_texts
+        bare_texts.add(bare)
+        if is_new and not (is_front and statement.is_row):
+            sections.setdefault("" if is_front else heading.casefold(), []).append(replace(statement, heading=heading))
+    return sections
 
 
 def _paired(current: Sequence[Statement], older: Sequence[Statement]) -> list[Change]:
     """What differs between two sections; each sentence beside the one of the other side that is most like it."""
-    texts = [{_bare(one.text) for one in side} for side in (current, older)]
-    own = [one for one in current if _bare(one.text) not in texts[1]]
-    others = [one for one in older if _bare(one.text) not in texts[0]]
-    alike = [(_alike(one, other), -at, -place) for at, one in enumerate(own) for place, other in enumerate(others)]
+    texts = [{_bare(statement.text) for statement in side} for side in (current, older)]
+    current_only = [statement for statement in current if _bare(statement.text) not in texts[1]]
+    older_only = [statement for statement in older if _bare(statement.text) not in texts[0]]
+    alike = [
+        (_alike(statement, other), -at, -place)
+        for at, statement in enumerate(current_only)
+        for place, other in enumerate(older_only)
+    ]
     pairs: dict[int, int] = {}
     for likeness, at, place in sorted(alike, reverse=True):
         if likeness >= LEAST_ALIKE and -at not in pairs and -place not in pairs.values():
             pairs[-at] = -place
-    changes = [Change(one.heading, one, others[pairs[at]] if at in pairs else None) for at, one in enumerate(own)]
-    left = [other for place, other in enumerate(others) if place not in pairs.values()]
-    return [*changes, *(Change(one.heading, None, one) for one in left)]
+    changes = [
+        Change(statement.heading, statement, older_only[pairs[at]] if at in pairs else None)
+        for at, statement in enumerate(current_only)
+    ]
+    unpaired = [other for place, other in enumerate(older_only) if place not in pairs.values()]
+    return [*changes, *(Change(statement.heading, None, statement) for statement in unpaired)]
 
 
-def _alike(one: Statement, other: Statement) -> float:
-    if one.head or other.head:
-        return float(one.head == other.head and one.cells[0] == other.cells[0])
-    return jaccard(set(one.terms), set(other.terms))
+def _alike(statement: Statement, other: Statement) -> float:
+    if statement.head or other.head:
+        return float(statement.head == other.head and statement.cells[0] == other.cells[0])
+    return jaccard(set(statement.terms), set(other.terms))
 
 
 def _bare(text: str) -> str:

@@ -61,14 +61,16 @@ class Edition:
 def edition_families(passages: Iterable[Passage]) -> list[list[Edition]]:
     """Documents that are editions of one thing, by their titles or how they begin, the newest first of each."""
     families: dict[str, dict[int, Edition]] = {}
-    for passage in sorted(passages, key=lambda one: (one.document, one.ordinal)):
+    for passage in sorted(passages, key=lambda item: (item.document, item.ordinal)):
         title = nfkc(passage.title)
         order, names = _edition(title) if _EDITION.search(title) else _edition(_head(passage))
         family = without_edition(title)
         if order and family:
             edition = Edition(passage.document, order, names, passage.title)
             families.setdefault(family, {}).setdefault(passage.document, edition)
-    return [sorted(found.values(), key=lambda one: one.order, reverse=True) for found in families.values()]
+    return [
+        sorted(editions.values(), key=lambda edition: edition.order, reverse=True) for editions in families.values()
+    ]
 
 
 def without_edition(title: str) -> str:
@@ -80,28 +82,30 @@ def older_editions(sources: Sequence[Source]) -> dict[int, frozenset[str]]:
     """Documents of which a newer edition is among the sources, or that say so: id -> what names the edition."""
     replaced = {
         source.passage.document: _edition(nfkc(source.passage.title))[1] or _edition(_head(source.passage))[1]
-        for source in sorted(sources, key=lambda one: (one.passage.document, -one.passage.ordinal))
+        for source in sorted(sources, key=lambda source: (source.passage.document, -source.passage.ordinal))
         if _REPLACED.search(source.passage.text) and not _REPLACES.search(source.passage.text)
     }
     for editions in edition_families(source.passage for source in sources):
-        replaced |= {one.document: one.names for one in editions if one.order < editions[0].order}
+        replaced |= {edition.document: edition.names for edition in editions if edition.order < editions[0].order}
     return replaced
 
 
-def current_first(question: str, found: Sequence[Statement], older: Mapping[int, frozenset[str]]) -> list[Statement]:
+def current_first(
+    question: str, statements: Sequence[Statement], older: Mapping[int, frozenset[str]]
+) -> list[Statement]:
     """The sentences with those of older editions last; in their order where the question asks for an older one."""
     if asks_older(question, older):
-        return list(found)
-    return sorted(found, key=lambda statement: statement.source.passage.document in older)
+        return list(statements)
+    return sorted(statements, key=lambda statement: statement.source.passage.document in older)
 
 
 def less_of_older(
-    question: str, found: Sequence[Statement], scores: FloatArray, older: Mapping[int, frozenset[str]]
+    question: str, statements: Sequence[Statement], scores: FloatArray, older: Mapping[int, frozenset[str]]
 ) -> FloatArray:
     """float32[n]: the same log-odds, less for sentences of older editions that the question does not ask for."""
     if not older or asks_older(question, older):
         return scores
-    is_older = np.array([statement.source.passage.document in older for statement in found])
+    is_older = np.array([statement.source.passage.document in older for statement in statements])
     return np.asarray(scores - np.where(is_older, OLDER, 0.0), np.float32)
 
 

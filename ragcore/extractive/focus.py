@@ -36,12 +36,12 @@ _FRAME = re.compile(
 )
 
 
-def focus_terms(question: str, named: frozenset[str], tokenizer: Tokenizer) -> tuple[str, ...]:
+def focus_terms(question: str, titles: frozenset[str], tokenizer: Tokenizer) -> tuple[str, ...]:
     """The terms of a question without the names of documents, the words that lead to it and those of the task.
 
     All its terms where nothing else is left.
     """
-    names = frozenset(term for title in named for term in tokenizer.terms(title))
+    names = frozenset(term for title in titles for term in tokenizer.terms(title))
     for text in (question[match.end() :] if (match := _FRAME.match(question)) else question, question):
         terms = dict.fromkeys(tokenizer.terms(TASK.sub(" ", text)))
         if focus := tuple(t for t in terms if t not in names and t not in stop_words()):
@@ -50,30 +50,32 @@ def focus_terms(question: str, named: frozenset[str], tokenizer: Tokenizer) -> t
 
 
 def point_worth(
-    question: str, found: Sequence[Statement], scores: FloatArray, named: frozenset[str], tokenizer: Tokenizer
+    question: str, statements: Sequence[Statement], scores: FloatArray, titles: frozenset[str], tokenizer: Tokenizer
 ) -> FloatArray:
     """float32[n]: how much each sentence is worth as a point of the answer; only differences mean anything.
 
-    `scores`: log-odds of the sentence model. `named`: titles that the question names; the sentences of several such
+    `scores`: log-odds of the sentence model. `titles`: titles that the question names; the sentences of several such
     documents take turns.
     """
-    if not found:
+    if not statements:
         return np.zeros(0, np.float32)
-    sets = [frozenset(s.terms) for s in found]
-    weights = idf_in(focus_terms(question, named, tokenizer), sets)
-    terms = {title: _beside(title, weights, tokenizer) for title in {s.source.passage.title for s in found}}
-    own = np.array([terms[s.source.passage.title].coverage(present) for s, present in zip(found, sets, strict=True)])
-    numbers = np.array([s.source.number for s in found])
-    best_prior = max(max(s.source.score for s in found), LEAST_PRIOR)
-    priors = np.log([max(s.source.score / best_prior, LEAST_PRIOR) for s in found])
-    worth = SCORE_WEIGHT * (scores - scores.max()) + OWN_WEIGHT * own + PRIOR_WEIGHT * priors
+    sets = [frozenset(s.terms) for s in statements]
+    weights = idf_in(focus_terms(question, titles, tokenizer), sets)
+    terms = {title: _beside(title, weights, tokenizer) for title in {s.source.passage.title for s in statements}}
+    coverages = np.array(
+        [terms[s.source.passage.title].coverage(present) for s, present in zip(statements, sets, strict=True)]
+    )
+    numbers = np.array([s.source.number for s in statements])
+    best_prior = max(max(s.source.score for s in statements), LEAST_PRIOR)
+    priors = np.log([max(s.source.score / best_prior, LEAST_PRIOR) for s in statements])
+    worth = SCORE_WEIGHT * (scores - scores.max()) + OWN_WEIGHT * coverages + PRIOR_WEIGHT * priors
     for number in dict.fromkeys(numbers.tolist()):
         places = np.flatnonzero(numbers == number)
-        around = np.convolve(own[places], NEIGHBOURS)[len(NEIGHBOURS) // 2 :][: len(places)]
-        title = found[places[0]].source.passage.title
+        around = np.convolve(coverages[places], NEIGHBOURS)[len(NEIGHBOURS) // 2 :][: len(places)]
+        title = statements[places[0]].source.passage.title
         whole = terms[title].coverage(frozenset().union(*(sets[at] for at in places)))
         worth[places] += AROUND_WEIGHT * around + PASSAGE_WEIGHT * whole
-    return np.asarray(worth - _turns(worth, found, named), np.float32)
+    return np.asarray(worth - _turns(worth, statements, titles), np.float32)
 
 
 def _beside(title: str, weights: Mapping[str, float], tokenizer: Tokenizer) -> TermWeights:
@@ -82,11 +84,11 @@ def _beside(title: str, weights: Mapping[str, float], tokenizer: Tokenizer) -> T
     return TermWeights.of({term: weight for term, weight in weights.items() if term not in present})
 
 
-def _turns(worth: FloatArray, found: Sequence[Statement], named: frozenset[str]) -> FloatArray:
+def _turns(worth: FloatArray, statements: Sequence[Statement], question_titles: frozenset[str]) -> FloatArray:
     """What each sentence loses for the better ones of its document; 0 for all where fewer than two are named."""
-    lost = np.zeros(len(found), np.float32)
-    titles = np.array([s.source.passage.title for s in found])
-    for title in named if len(named) > 1 else ():
+    lost = np.zeros(len(statements), np.float32)
+    titles = np.array([s.source.passage.title for s in statements])
+    for title in question_titles if len(question_titles) > 1 else ():
         places = np.flatnonzero(titles == title)
         lost[places[np.argsort(-worth[places], kind="stable")]] = IN_TURN * np.arange(len(places))
     return lost

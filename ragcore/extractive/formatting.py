@@ -39,7 +39,7 @@ class Wording:
 
     supplement: str
     aspect: str
-    said: str
+    statements: str
     closest: str  # above a passage of which it is not sure that it answers
     more_rows: str  # below the first rows of a long table, with `{number}`
     source_language: str  # above a quotation in the other one of the two languages
@@ -47,13 +47,15 @@ class Wording:
     in_all: str  # above rows that are counted, with `{number}`
     of_these: str  # behind it, where only some of them are asked for, with `{number}`
     gap: str  # between a sentence and its marker, and between sentences
+    not_cited: str  # behind a statement of a model, with `{facts}` that the source which it cites does not have
+    not_in_sources: str  # the same where it cites none
 
 
 _WORDS: dict[Script, Wording] = {
     "zh": Wording(
         supplement="补充要点",
         aspect="方面",
-        said="资料所述",
+        statements="资料所述",
         closest="最相关的段落",
         more_rows="另有 {number} 行",
         more_changes="另有 {number} 处不同",
@@ -61,11 +63,13 @@ _WORDS: dict[Script, Wording] = {
         of_these="，其中 {number}",
         source_language="原文为英文",
         gap="",
+        not_cited="（所引来源中没有：{facts}）",
+        not_in_sources="（来源中没有：{facts}）",
     ),
     "zht": Wording(
         supplement="補充要點",
         aspect="方面",
-        said="資料所述",
+        statements="資料所述",
         closest="最相關的段落",
         more_rows="另有 {number} 列",
         more_changes="另有 {number} 處不同",
@@ -73,11 +77,13 @@ _WORDS: dict[Script, Wording] = {
         of_these="，其中 {number}",
         source_language="原文為英文",
         gap="",
+        not_cited="（所引來源中沒有：{facts}）",
+        not_in_sources="（來源中沒有：{facts}）",
     ),
     "en": Wording(
         supplement="Also relevant",
         aspect="Aspect",
-        said="What the sources say",
+        statements="What the sources say",
         closest="The passage that fits best",
         more_rows="{number} more rows",
         more_changes="{number} more differences",
@@ -85,6 +91,8 @@ _WORDS: dict[Script, Wording] = {
         of_these=", of which {number}",
         source_language="The source is in Chinese",
         gap=" ",
+        not_cited=" (not in the cited source: {facts})",
+        not_in_sources=" (not in the sources: {facts})",
     ),
 }
 
@@ -125,13 +133,13 @@ def cite(text: str, number: int, words: Wording) -> str:
 
 def cite_sentences(text: str, number: int, words: Wording) -> str:
     """Every sentence of a text with the marker of its source; a short name in front, "Detection.", shares the next."""
-    told: list[str] = []
+    grouped: list[str] = []
     for sentence in map(str.strip, split_sentences(text)):
-        if told and columns(told[-1]) <= NAME_COLUMNS:
-            told[-1] += f"{words.gap}{sentence}"
+        if grouped and columns(grouped[-1]) <= NAME_COLUMNS:
+            grouped[-1] += f"{words.gap}{sentence}"
         elif sentence:
-            told.append(sentence)
-    return words.gap.join(cite(sentence, number, words) for sentence in told)
+            grouped.append(sentence)
+    return words.gap.join(cite(sentence, number, words) for sentence in grouped)
 
 
 def join_cited(group: Iterable[Statement], words: Wording) -> str:
@@ -167,8 +175,11 @@ def section_blocks(answer: SectionAnswer, words: Wording) -> list[str]:
 def procedure_blocks(procedure: Procedure, words: Wording) -> list[str]:
     """Steps as a numbered list, with what stands before and behind them."""
     number, announced = procedure.steps[0][0].source.number, procedure.steps[0][0].announced
-    told = (" ".join(one.text.removeprefix(one.announced).strip() for one in step) for step in procedure.steps)
-    items = [(_UNNUMBERED.sub("", text), number) for text in told]
+    step_texts = (
+        " ".join(statement.text.removeprefix(statement.announced).strip() for statement in step)
+        for step in procedure.steps
+    )
+    items = [(_UNNUMBERED.sub("", text), number) for text in step_texts]
     steps = listing(items, words, numbered=STEP.match(items[0][0]) is None)
     lead = cite(announced, number, words) if announced else ""
     before, behind = (passage_block(part, words) if part else "" for part in (procedure.before, procedure.behind))
@@ -206,10 +217,10 @@ def summary_blocks(runs: Sequence[Sequence[Statement]], words: Wording) -> list[
 
 def _whole_table(rows: Sequence[Statement], words: Wording) -> str:
     """Rows of one table, each with the marker of its own passage; the number of those that are left out is said."""
-    shown = rows if len(rows) <= WHOLE_ROWS else rows[:FIRST_ROWS]
-    lines = table(shown[0].head, [row_marked(row.cells, row.source.number, words) for row in shown])
-    left = len(rows) - len(shown)
-    return f"{lines}\n\n**{words.more_rows.format(number=left)}**" if left else lines
+    listed = rows if len(rows) <= WHOLE_ROWS else rows[:FIRST_ROWS]
+    lines = table(listed[0].head, [row_marked(row.cells, row.source.number, words) for row in listed])
+    hidden = len(rows) - len(listed)
+    return f"{lines}\n\n**{words.more_rows.format(number=hidden)}**" if hidden else lines
 
 
 def _apart(blocks: Sequence[str]) -> list[str]:
@@ -242,11 +253,15 @@ def with_figure(question: str, text: str) -> str:
     if kind not in ("number", "time"):
         return text
     pattern = TIME if kind == "time" else _FIGURE
-    known = set(_DIGITS.findall(question))
-    found = [m for m in pattern.finditer(text) if (digits := set(_DIGITS.findall(m.group()))) and not digits <= known]
-    if len(found) != 1:
+    question_digits = set(_DIGITS.findall(question))
+    figures = [
+        m
+        for m in pattern.finditer(text)
+        if (digits := set(_DIGITS.findall(m.group()))) and not digits <= question_digits
+    ]
+    if len(figures) != 1:
         return text
-    start, end = found[0].span()
+    start, end = figures[0].span()
     if _JOINED_BEFORE.search(text, max(0, start - 2), start) or _JOINED_AFTER.match(text, end):
         return text
     return f"{text[:start]}**{text[start:end]}**{text[end:]}"

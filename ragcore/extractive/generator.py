@@ -142,38 +142,40 @@ class ExtractiveGenerator:
     def blocks(self, request: GenerationRequest) -> list[str]:
         """The answer as Markdown blocks; joined they are the whole text. Empty without usable sentences."""
         if request.parts:
-            shown = [block for part in request.parts if (block := self._part(part, request))]
-            return [block if at == 0 else f"\n\n{block}" for at, block in enumerate(shown)]
+            texts = [block for part in request.parts if (block := self._part(part, request))]
+            return [block if at == 0 else f"\n\n{block}" for at, block in enumerate(texts)]
         words = wording_for(request.question, request.language)
-        found = read_statements(request.sources, self._tokenizer)
+        statements = read_statements(request.sources, self._tokenizer)
         parts = split_questions(request.question)
         if len(parts) < 2:
-            blocks = self._in_style(request.question, request, found, words)
+            blocks = self._in_style(request.question, request, statements, words)
             return with_source_language(request.question, blocks, words)
-        told = [(part, self._in_style(part, request, found, words)) for part in parts]
-        shown = ["".join([f"**{part}**\n\n", *blocks]) for part, blocks in told if blocks]
-        shown = [block if at == 0 else f"\n\n{block}" for at, block in enumerate(shown)]
-        return with_source_language(request.question, shown, words)
+        answers = [(part, self._in_style(part, request, statements, words)) for part in parts]
+        texts = ["".join([f"**{part}**\n\n", *blocks]) for part, blocks in answers if blocks]
+        texts = [block if at == 0 else f"\n\n{block}" for at, block in enumerate(texts)]
+        return with_source_language(request.question, texts, words)
 
     def _in_style(
-        self, question: str, request: GenerationRequest, found: Sequence[Statement], words: Wording
+        self, question: str, request: GenerationRequest, statements: Sequence[Statement], words: Wording
     ) -> list[str]:
         """The answer in the form that was asked for; a report unless it is to be short or close to the sources."""
-        blocks = self._answer(without_document_wish(question), request, found, words)
+        blocks = self._answer(without_document_wish(question), request, statements, words)
         is_long = asks_document(question) and sum(map(len, blocks)) > POINTED_CHARACTERS
         if (is_long or request.style in ("simple", "precise")) and blocks:
-            blocks = [self._shorter(question, request, "".join(blocks), found)]
+            blocks = [self._shorter(question, request, "".join(blocks), statements)]
         line = document_line(blocks, request.sources)
         if blocks and (asks_document(question) or wants_version_of(question, "".join(blocks), line)):
             blocks = [line, *blocks]
         return blocks
 
-    def _shorter(self, question: str, request: GenerationRequest, text: str, found: Sequence[Statement]) -> str:
+    def _shorter(self, question: str, request: GenerationRequest, text: str, statements: Sequence[Statement]) -> str:
         """The best sentences of an answer, or nothing but its quotations."""
         if request.style == "precise":
             return quoted(text)
-        known, scores = self._scored(question, found, request.within)
-        worth = {s.text: float(one) for s, one in zip(found, prefer_full_coverage(scores, known), strict=True)}
+        features, scores = self._scored(question, statements, request.earlier_question)
+        worth = {
+            s.text: float(score) for s, score in zip(statements, prefer_full_coverage(scores, features), strict=True)
+        }
         return shortened(text, lambda sentence: worth.get(sentence, -math.inf))
 
     def _part(self, part: AnswerPart, request: GenerationRequest) -> str:
@@ -182,185 +184,204 @@ class ExtractiveGenerator:
         if part.is_summary:
             text = "".join(summary_blocks(summary_runs(part.sources, self._tokenizer), words))
         else:
-            asked = replace(request, question=part.question, sources=part.sources, parts=())
-            text = "".join(self.blocks(asked)) if part.sources else ""
+            part_request = replace(request, question=part.question, sources=part.sources, parts=())
+            text = "".join(self.blocks(part_request)) if part.sources else ""
         text = text or part.otherwise
         return f"{part.lead}{text}" if text else ""
 
     def _answer(
-        self, question: str, request: GenerationRequest, found: Sequence[Statement], words: Wording
+        self, question: str, request: GenerationRequest, statements: Sequence[Statement], words: Wording
     ) -> list[str]:
-        """The blocks that answer one question. `found`: the sentences of the sources."""
+        """The blocks that answer one question. `statements`: the sentences of the sources."""
         sources = request.sources
         if whole := summarised_sources(question, sources, self._tokenizer):
             runs = summary_runs(whole, self._tokenizer, most=summary_points(question), wish=question)
             return summary_blocks(runs, words)
         score = partial(self._scores, question)
-        if block := changes_block(question, found, request.whole_versions, score, self._tokenizer, words):
+        if block := changes_block(question, statements, request.whole_versions, score, self._tokenizer, words):
             return [block]
         kind = question_type(question)
         is_comparison = kind == "comparison" or asks_choice(question)
-        if is_comparison and (block := self._comparison(question, found, words)):
+        if is_comparison and (block := self._comparison(question, statements, words)):
             return [block]
-        found = [one for one in found if not is_mail_head(one)] or found
+        statements = [statement for statement in statements if not is_mail_head(statement)] or statements
         older = older_editions(sources)
-        every, found = found, current_first(question, [found[at] for at in about_codes(question, found)], older)
-        if (rows := self._rows_of_kind(question, found, every, request.whole_versions)) is not None:
+        every, statements = (
+            statements,
+            current_first(question, [statements[at] for at in about_codes(question, statements)], older),
+        )
+        if (rows := self._rows_of_kind(question, statements, every, request.whole_versions)) is not None:
             return [found_rows_block(rows, words)]
         # what a thing is may be said anywhere, not only in the document that is called after it
-        named = frozenset[str]() if kind == "definition" else named_titles(question, found, self._tokenizer)
-        found = [found[at] for at in about_named(found, named)]
+        titles = frozenset[str]() if kind == "definition" else named_titles(question, statements, self._tokenizer)
+        statements = [statements[at] for at in about_named(statements, titles)]
         if kind == "definition":  # a name in a list says nothing of what it is
-            found = [one for one in found if not one.is_item or columns(one.text) >= LEAST_DEFINING] or found
-        known, scores = self._scored(question, found, request.within)
-        scores = scores + QUANTITY_WEIGHT * gives_quantity(question, found) + UNIT_WEIGHT * gives_unit(question, found)
-        scores = less_of_older(question, found, lift_reasons(question, found, scores), older)
-        if asks_procedure(question) and (row := find_coded_row(question, found, self._tokenizer)) is not None:
+            statements = [
+                statement
+                for statement in statements
+                if not statement.is_item or columns(statement.text) >= LEAST_DEFINING
+            ] or statements
+        features, scores = self._scored(question, statements, request.earlier_question)
+        scores = (
+            scores
+            + QUANTITY_WEIGHT * gives_quantity(question, statements)
+            + UNIT_WEIGHT * gives_unit(question, statements)
+        )
+        scores = less_of_older(question, statements, lift_reasons(question, statements, scores), older)
+        if asks_procedure(question) and (row := find_coded_row(question, statements, self._tokenizer)) is not None:
             return [found_rows_block(row, words)]
-        if asks_procedure(question) and (told := find_procedure(question, found, scores, self._tokenizer)) is not None:
-            return procedure_blocks(told, words)
-        if not known.column("definition").any():
+        if (
+            asks_procedure(question)
+            and (procedure := find_procedure(question, statements, scores, self._tokenizer)) is not None
+        ):
+            return procedure_blocks(procedure, words)
+        if not features.column("definition").any():
             section = find_section_answer(
                 question, sources, self._tokenizer, with_parts=not definition_subject(question)
             )
             if section is not None:
                 return section_blocks(section, words)
-        if not found:
+        if not statements:
             return []
-        scores = prefer_full_coverage(scores, known)
-        return self._by_sentences(question, known, without_siblings(question, found, scores), named, words)
+        scores = prefer_full_coverage(scores, features)
+        return self._by_sentences(question, features, without_siblings(question, statements, scores), titles, words)
 
     def _by_sentences(
-        self, question: str, known: SentenceFeatures, scores: FloatArray, named: frozenset[str], words: Wording
+        self, question: str, features: SentenceFeatures, scores: FloatArray, titles: frozenset[str], words: Wording
     ) -> list[str]:
         """The blocks around the likeliest sentences: their list, steps or row, what explains, or these themselves.
 
-        `scores`: float32[n], log-odds of the sentences of `known`; `named`: titles that the question names.
+        `scores`: float32[n], log-odds of the sentences of `features`; `titles`: titles that the question names.
         """
-        found, kind = known.found, question_type(question)
-        if covering := find_covering_rows(question_core(question), found, self._tokenizer):
+        statements, kind = features.statements, question_type(question)
+        if covering := find_covering_rows(question_core(question), statements, self._tokenizer):
             return [found_rows_block(covering, words)]
-        choice = self._choice(question, found, scores, named)
+        choice = self._choice(question, statements, scores, titles)
         wants_list = kind == "process" or cue_kind(question) == "list" or asks_several(question)
         wants_list = wants_list or (cue_kind(question) == "reason" and tells_reasons(choice.best.heading))
-        if wants_list and (listed := whole_list_blocks(choice, found, words, numbered=kind == "process")):
+        if wants_list and (listed := whole_list_blocks(choice, statements, words, numbered=kind == "process")):
             return listed
-        if steps := find_steps(question, choice.best, found):
+        if steps := find_steps(question, choice.best, statements):
             return [point_blocks([[step] for step in steps], words)[0]]
         if choice.best.head and (
-            named_rows := find_named_rows(question_core(question), choice.best, found, self._tokenizer)
+            named_rows := find_named_rows(question_core(question), choice.best, statements, self._tokenizer)
         ):
             return [found_rows_block(named_rows, words)]
-        if not choice.best.head and (cell := find_named_cell(question_core(question), found, self._tokenizer)):
+        if not choice.best.head and (cell := find_named_cell(question_core(question), statements, self._tokenizer)):
             return [found_rows_block(cell, words), *beside_row_blocks(choice, words)]
-        if stands_in_prose(choice.best, found) and (
-            explained := self._explanation(question, known, scores, choice, named, words)
+        if stands_in_prose(choice.best, statements) and (
+            explained := self._explanation(question, features, scores, choice, titles, words)
         ):
             return explained
-        choice = defined_first(choice, known, scores)
-        lead = [f"**{words.closest}**\n\n"] if share_shown(choice, found, scores) < DOUBTFUL else []
-        choice = choice if kind == "definition" else with_rest_of_clause(choice, found, scores, question)
+        choice = defined_first(choice, features, scores)
+        lead = [f"**{words.closest}**\n\n"] if share_shown(choice, statements, scores) < DOUBTFUL else []
+        choice = choice if kind == "definition" else with_rest_of_clause(choice, statements, scores, question)
         core = [replace(s, text=with_figure(question, s.text)) if s is choice.best else s for s in choice.core]
-        return [*lead, passage_block(with_tables(core, found), words), *supplement_blocks(choice, words)]
+        return [*lead, passage_block(with_tables(core, statements), words), *supplement_blocks(choice, words)]
 
     def _rows_of_kind(
-        self, question: str, found: Sequence[Statement], every: Sequence[Statement], whole: frozenset[int]
+        self, question: str, statements: Sequence[Statement], every: Sequence[Statement], whole: frozenset[int]
     ) -> TableRows | None:
         """All rows that a question wants listed or counted; None where it wants something else.
 
         From all passages (`every`) of the documents that the question is about: a table goes on in passages that do not
         name what it is about.
         """
-        versions = list(dict.fromkeys(one.source.passage.version for one in found))
-        listed = [one for version in versions for one in every if one.source.passage.version == version]
+        versions = list(dict.fromkeys(statement.source.passage.version for statement in statements))
+        listed = [
+            statement for version in versions for statement in every if statement.source.passage.version == version
+        ]
         rows = find_rows_of_kind(question_core(question), listed, self._tokenizer, whole=whole, across=True)
-        is_said = gives_quantity(question, found).any()  # "at most 8": nothing is counted
+        is_said = gives_quantity(question, statements).any()  # "at most 8": nothing is counted
         return None if is_said else rows
 
     def _choice(
-        self, question: str, found: Sequence[Statement], scores: FloatArray, named: frozenset[str]
+        self, question: str, statements: Sequence[Statement], scores: FloatArray, titles: frozenset[str]
     ) -> SentenceChoice:
         """The likeliest sentences; more from the other language, where it is less certain which of them answers."""
-        limits = replace(self._limits, most_columns=NAMED_COLUMNS) if named else self._limits
-        if are_foreign(question, [found[int(scores.argmax())]]).any():
+        limits = replace(self._limits, most_columns=NAMED_COLUMNS) if titles else self._limits
+        if are_foreign(question, [statements[int(scores.argmax())]]).any():
             limits = limits.more(sentences=MORE_ACROSS, columns=MORE_COLUMNS)
-        return choose_sentences(found, scores, limits, question)
+        return choose_sentences(statements, scores, limits, question)
 
     def _scored(
-        self, question: str, found: Sequence[Statement], within: str = ""
+        self, question: str, statements: Sequence[Statement], earlier_question: str = ""
     ) -> tuple[SentenceFeatures, FloatArray]:
         """Features and log-odds of sentences, by words and by meaning.
 
-        `within`: the question behind the one before it, in a conversation; then the mean of both.
+        `earlier_question`: the question behind the one before it, in a conversation; then the mean of both.
         """
-        known = compute_sentence_features(question, found, self._tokenizer)
-        scores = meaning_scores(question, found, self._scorer.scores(known), self._embedder, self._tokenizer)
-        if not within:
-            return known, scores
-        return known, np.asarray((scores + self._scored(within, found)[1]) / 2, np.float32)
+        features = compute_sentence_features(question, statements, self._tokenizer)
+        scores = meaning_scores(question, statements, self._scorer.scores(features), self._embedder, self._tokenizer)
+        if not earlier_question:
+            return features, scores
+        return features, np.asarray((scores + self._scored(earlier_question, statements)[1]) / 2, np.float32)
 
-    def _scores(self, question: str, found: Sequence[Statement]) -> FloatArray:
-        return self._scored(question, found)[1]
+    def _scores(self, question: str, statements: Sequence[Statement]) -> FloatArray:
+        return self._scored(question, statements)[1]
 
-    def _comparison(self, question: str, found: Sequence[Statement], words: Wording) -> str | None:
+    def _comparison(self, question: str, statements: Sequence[Statement], words: Wording) -> str | None:
         """The table that compares the things which a question names; None where there is none."""
         things = find_compared(question, self._tokenizer)
         if things is None:
             return None
-        known, scores = self._scored(question, found)
-        chances = chances_of(prefer_full_coverage(scores, known))
-        return compare_in_table(things, question, found, chances, self._tokenizer, words)
+        features, scores = self._scored(question, statements)
+        chances = chances_of(prefer_full_coverage(scores, features))
+        return compare_in_table(things, question, statements, chances, self._tokenizer, words)
 
     def _explanation(
         self,
         question: str,
-        known: SentenceFeatures,
+        features: SentenceFeatures,
         scores: FloatArray,
         choice: SentenceChoice,
-        named: frozenset[str],
+        titles: frozenset[str],
         words: Wording,
     ) -> list[str]:
         """Points for a question that names many things, connected sentences for one that asks for more than a fact.
 
-        `named`: titles that the question names.
+        `titles`: titles that the question names.
         """
-        found, is_broad = known.found, asks_several(question) or len(named) > 1
-        if not is_broad and (known.kind in FACTS or known.column("definition").any()):
+        statements, is_broad = features.statements, asks_several(question) or len(titles) > 1
+        if not is_broad and (features.kind in FACTS or features.column("definition").any()):
             return []
         is_specific = len(set(self._tokenizer.words(question)) - stop_words()) >= SPECIFIC
         if is_broad or (is_specific and cue_kind(question) in ("reason", "manner")):
-            worth = point_worth(question, found, scores, named, self._tokenizer)
-            most = point_columns(question, asked_extent(question, named=len(named)))
-            return point_blocks(choose_points(found, worth, question, most_columns=most), words)
+            worth = point_worth(question, statements, scores, titles, self._tokenizer)
+            most = point_columns(question, asked_extent(question, names=len(titles)))
+            return point_blocks(choose_points(statements, worth, question, most_columns=most), words)
         if is_specific:
             return []
-        aspects = aspect_coverage(question, found, self._tokenizer)
-        places = main_source(found, scores, aspects)
-        runs = choose_runs(found, places, self._relevance.probabilities(known, scores, aspects, question), question)
-        chances = {id(s): float(chance) for s, chance in zip(found, chances_of(scores), strict=True)}
+        aspects = aspect_coverage(question, statements, self._tokenizer)
+        places = main_source(statements, scores, aspects)
+        runs = choose_runs(
+            statements, places, self._relevance.probabilities(features, scores, aspects, question), question
+        )
+        chances = {id(s): float(chance) for s, chance in zip(statements, chances_of(scores), strict=True)}
         if sum(chances[id(s)] for s in runs) < DOUBTFUL and runs and runs[0].source is choice.best.source:
-            runs = _with_paragraph(runs, choice.best, found, question)
-        shown = [
-            replace(s, text=with_figure(question, s.text)) if s is choice.best else s for s in with_tables(runs, found)
+            runs = _with_paragraph(runs, choice.best, statements, question)
+        quoted_runs = [
+            replace(s, text=with_figure(question, s.text)) if s is choice.best else s
+            for s in with_tables(runs, statements)
         ]
-        held = sum(chances[id(s)] for s in runs)
-        lead = [f"**{words.closest}**\n\n"] if held < DOUBTFUL else []
+        coverage = sum(chances[id(s)] for s in runs)
+        lead = [f"**{words.closest}**\n\n"] if coverage < DOUBTFUL else []
         missing: list[Statement] = []
-        for statement in sorted(found, key=lambda s: -chances[id(s)]):
-            if held >= HELD or len(missing) == MOST_BESIDE or chances[id(statement)] < BESIDE:
+        for statement in sorted(statements, key=lambda s: -chances[id(s)]):
+            if coverage >= HELD or len(missing) == MOST_BESIDE or chances[id(statement)] < BESIDE:
                 break
             if statement not in runs and is_of_use(statement, question):
                 missing.append(statement)
-                held += chances[id(statement)]
-        block = [passage_block(shown, words)] if shown else []
+                coverage += chances[id(statement)]
+        block = [passage_block(quoted_runs, words)] if quoted_runs else []
         if not block:
             return []
         return [*lead, *block, *([supplement([[s] for s in missing], words)] if missing else [])]
 
 
 def _with_paragraph(
-    runs: Sequence[Statement], best: Statement, found: Sequence[Statement], question: str
+    runs: Sequence[Statement], best: Statement, statements: Sequence[Statement], question: str
 ) -> list[Statement]:
     """The runs of the best sentence's source and the rest of its paragraph, in the order of the source."""
-    whole = paragraph_around(best, found, question, most_columns=PARAGRAPH_COLUMNS)
+    whole = paragraph_around(best, statements, question, most_columns=PARAGRAPH_COLUMNS)
     return sorted({id(s): s for s in [*runs, *whole]}.values(), key=lambda s: s.position)

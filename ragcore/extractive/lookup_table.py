@@ -26,6 +26,7 @@ from ragcore.text.tokenise import stop_words
 from ragcore.text.word_lists import beginnings, read_lines
 
 VALUE_CHARACTERS = 16  # of a cell that may be the value of a kind: "Oslo", "in work"
+MOST_ALIKE = 3  # rows that a question names in the same words
 LEAST_LEAD = 1.25  # times as much as the second row's weight, so that a row is the one that was named
 LEAST_EXPLAINED = 0.5  # share of the question's content words that row, head and title hold
 LEGEND_LETTERS = 2  # of the name of a column that a legend explains
@@ -45,7 +46,7 @@ class TableRows:
 
     head: tuple[str, ...]
     rows: tuple[tuple[tuple[str, ...], int], ...]  # cells of the chosen columns, and the number of the source
-    left: int = 0  # rows that are not shown
+    omitted: int = 0  # rows that are not shown
     total: str = ""  # how many there are, in the words of a question that asks for it: "8 critical alarms"
     every: str = ""  # how many rows the table has, of a question that asks for both: "22 alarms, how many are critical"
 
@@ -65,96 +66,112 @@ class LookupTable:
         passage = self.members[0].source.passage
         self.title = plain(title := " ".join((passage.title, *passage.heading_path, members[0].heading)))
         version = passage.version
-        told = (one.text for one in beside if one.source.passage.version == version and not one.is_row)
-        self.legend = _legend(self.heads, list(told))
+        sentences = (
+            statement.text
+            for statement in beside
+            if statement.source.passage.version == version and not statement.is_row
+        )
+        self.legend = _legend(self.heads, list(sentences))
         self.about = frozenset(tokenizer.words(title)) | frozenset(codes_of(title))
 
-    def named(self, asked: RowQuestion) -> list[int]:
+    def named(self, question: RowQuestion) -> list[int]:
         """The row that the question names; [] where none stands out."""
-        keys = [self._keys_of(at, asked) for at in range(len(self.members))]
-        frequency = Counter(key for row in keys for key in row)
-        weights = [sum(self._weight(frequency[key]) for key in row) for row in keys]
+        _keys, weights = self._weighed(question)
         order = sorted(range(len(weights)), key=lambda at: -weights[at])
         first = order[0]
         second = weights[order[1]] if len(order) > 1 else 0.0
-        if weights[first] <= 0 or weights[first] < LEAST_LEAD * second or not self._explains(first, asked):
+        if weights[first] <= 0 or weights[first] < LEAST_LEAD * second or not self._explains(first, question):
             return []
         return [first]
 
-    def covering(self, asked: RowQuestion) -> list[int]:
+    def alike(self, question: RowQuestion) -> list[int]:
+        """The two or three rows that the question names in the same words, before all others; [] without any.
+
+        "The bandwidth of a sensor" where there is one for each of two bands.
+        """
+        keys, weights = self._weighed(question)
+        most = max(weights, default=0.0)
+        rows = [at for at, weight in enumerate(weights) if weight == most and keys[at] == keys[weights.index(most)]]
+        lower = [weight for at, weight in enumerate(weights) if at not in rows]
+        is_clear = most > 0 and most >= LEAST_LEAD * max(lower, default=0.0)
+        return rows if is_clear and 1 < len(rows) <= MOST_ALIKE and self._explains(rows[0], question) else []
+
+    def covering(self, question: RowQuestion) -> list[int]:
         """The only row of which a cell gives a range that holds an amount of the question.
 
         [] where several have one, or the question names neither what the ranges are of nor a column: "type A" is told
         of in many tables.
         """
-        held = [
+        cells = [
             (at, column)
             for at, row in enumerate(self.cells)
             for column, cell in enumerate(row)
-            if any(covers(cell, amount) for amount in asked.amounts)
+            if any(covers(cell, amount) for amount in question.amounts)
         ]
-        if len({at for at, _column in held}) != 1 or len(self.cells) < 2:  # noqa: PLR2004
+        if len({at for at, _column in cells}) != 1 or len(self.cells) < 2:  # noqa: PLR2004
             return []
-        is_of = any(asked.has(word) for _at, column in held for word in self.head_words[column])
-        return [held[0][0]] if is_of or self._columns_named(asked) else []
+        is_of = any(question.has(word) for _at, column in cells for word in self.head_words[column])
+        return [cells[0][0]] if is_of or self._columns_named(question) else []
 
-    def named_cell(self, asked: RowQuestion) -> TableRows | None:
+    def named_cell(self, question: RowQuestion) -> TableRows | None:
         """The only cell whose row and column the question names with all their words, and besides nothing else."""
         common = frozenset.intersection(*self.head_words[1:]) if len(self.head) > 2 else frozenset[str]()
-        rows = [at for at, words in enumerate(self.firsts) if words and words <= asked.words]
-        columns = [at for at, words in enumerate(self.head_words) if at and words - common and words <= asked.words]
+        rows = [at for at, words in enumerate(self.firsts) if words and words <= question.words]
+        columns = [at for at, words in enumerate(self.head_words) if at and words - common and words <= question.words]
         if len(rows) != 1 or len(columns) != 1 or not self.cells[rows[0]][columns[0]]:
             return None
-        known = self.firsts[rows[0]] | self.head_words[columns[0]] | self.about
-        return self.cut(rows, [0, *columns]) if asked.words <= known else None
+        explained = self.firsts[rows[0]] | self.head_words[columns[0]] | self.about
+        return self.cut(rows, [0, *columns]) if question.words <= explained else None
 
-    def coded_cell(self, asked: RowQuestion) -> TableRows | None:
+    def coded_cell(self, question: RowQuestion) -> TableRows | None:
         """The cell of a property in the column of a model, where the question has the model's code and asks for it.
 
         "What breaker size for the P10": the row whose name is one for what is asked, or two of them.
         """
-        columns = [at for at in self._coded(asked) if any(map(str.isdigit, self.heads[at]))]
-        rows = [at for at, row in enumerate(self.cells) if is_asked_by_group(asked.text, row[0])]
+        columns = [at for at in self._coded(question) if any(map(str.isdigit, self.heads[at]))]
+        rows = [at for at, row in enumerate(self.cells) if is_asked_by_group(question.text, row[0])]
         return self.cut(rows, [0, *columns]) if columns and 0 < len(rows) <= MOST_PROPERTIES else None
 
-    def joined(self, asked: RowQuestion) -> list[int]:
+    def joined(self, question: RowQuestion) -> list[int]:
         """Two or more rows whose first cells together hold what the question joins; else []."""
-        wanted = {w for row in self.firsts for w in row if asked.has(w)} - self.about
+        uncovered = {w for row in self.firsts for w in row if question.has(w)} - self.about
         chosen: list[int] = []
-        while wanted and len(chosen) < MOST_JOINED:
-            best = max(range(len(self.firsts)), key=lambda at: self._worth(at, wanted))
-            covered = {w for w in self.firsts[best] if w in wanted}
+        while uncovered and len(chosen) < MOST_JOINED:
+            best = max(range(len(self.firsts)), key=lambda at: self._worth(at, uncovered))
+            covered = {w for w in self.firsts[best] if w in uncovered}
             if not covered:
                 break
             chosen.append(best)
-            wanted -= covered
+            uncovered -= covered
         return sorted(chosen) if len(chosen) > 1 else []
 
-    def of_kind(self, asked: RowQuestion) -> list[int]:
+    def of_kind(self, question: RowQuestion) -> list[int]:
         """All rows with the values that the question names: one of them in each column of which it names some."""
         conditions: dict[int, set[str]] = {}
         for column, head in enumerate(self.heads):
             values = {row[column] for row in self.cells if 0 < len(row[column]) <= VALUE_CHARACTERS} - self.about
-            named = (
-                {value for value in values if asked.holds(value, head)}
-                or self._with_word(column, asked)
-                or self._affirmed(column, values, asked)
+            matches = (
+                {value for value in values if question.holds(value, head)}
+                or self._with_word(column, question)
+                or self._affirmed(column, values, question)
             )
-            if named and (column > 0 or len(named) > 1):
-                conditions[column] = named
+            if matches and (column > 0 or len(matches) > 1):
+                conditions[column] = matches
         if not conditions:
             return []
         rows = range(len(self.cells))
         return [at for at in rows if all(self.cells[at][column] in values for column, values in conditions.items())]
 
-    def shown(self, rows: Sequence[int], asked: RowQuestion) -> TableRows:
+    def shown(self, rows: Sequence[int], question: RowQuestion) -> TableRows:
         """These rows in the columns that identify them and those that were asked for; all columns where none was."""
-        wanted = self._columns_asked(asked)
-        if len(rows) == 1 and len(wanted) < asked.parts:
-            wanted = set()  # several things are asked, and one column alone would be half of an answer
-        held = {at for at in range(len(self.head)) for row in rows if asked.holds(self.cells[row][at], self.heads[at])}
+        requested = self._columns_asked(question)
+        if len(rows) == 1 and len(requested) < question.parts:
+            requested = set()  # several things are asked, and one column alone would be half of an answer
+        matching = {
+            at for at in range(len(self.head)) for row in rows if question.holds(self.cells[row][at], self.heads[at])
+        }
         whole = range(min(len(self.head), MOST_COLUMNS if len(rows) == 1 else LISTED_COLUMNS))
-        return self.cut(rows, sorted(held | ({0, *wanted} if wanted else set(whole))))
+        return self.cut(rows, sorted(matching | ({0, *requested} if requested else set(whole))))
 
     def cut(self, rows: Sequence[int], columns: Sequence[int]) -> TableRows:
         """These rows in these columns."""
@@ -165,51 +182,51 @@ class LookupTable:
             ),
         )
 
-    def common_words(self, asked: RowQuestion) -> int:
+    def common_words(self, question: RowQuestion) -> int:
         """How many words of the question its title, headings and heads have."""
-        known = self.about.union(*self.head_words)
-        return sum(asked.has(word) for word in known)
+        names = self.about.union(*self.head_words)
+        return sum(question.has(word) for word in names)
 
-    def all_asked(self, asked: RowQuestion) -> list[int]:
+    def all_asked(self, question: RowQuestion) -> list[int]:
         """All rows where the question names what the table is about, asks what a column tells, and names no row."""
-        tells = any(is_asked_by_group(asked.text, head) for head in self.heads[1:])
-        is_about = any(word in asked.words for word in self.about)
-        is_free = not any(self._keys_of(at, asked) for at in range(len(self.members)))
+        tells = any(is_asked_by_group(question.text, head) for head in self.heads[1:])
+        is_about = any(word in question.words for word in self.about)
+        is_free = not any(self._keys_of(at, question) for at in range(len(self.members)))
         return list(range(len(self.members))) if tells and is_about and is_free else []
 
     def is_of(self, thing: frozenset[str]) -> bool:
         """Whether title, headings or heads say that its rows are such things. `thing`: the words of their name."""
         content = [w for w in thing if w not in stop_words()]
-        named = " ".join((self.title, *self.heads))
-        known = self.about.union(*self.head_words)
-        return any(w in known or (_HAN.search(w) and len(w) > 1 and w in named) for w in content)
+        names = " ".join((self.title, *self.heads))
+        words = self.about.union(*self.head_words)
+        return any(w in words or (_HAN.search(w) and len(w) > 1 and w in names) for w in content)
 
-    def all_counted(self, asked: RowQuestion) -> list[int]:
+    def all_counted(self, question: RowQuestion) -> list[int]:
         """All rows where the question counts what the whole table lists: "how many codes are in the table of codes".
 
         Where it wants the total, a word of it may also stand in a cell: "how many tools does the workshop have in all".
         """
         every = list(range(len(self.members)))
-        if asks_total(asked.text):
+        if asks_total(question.text):
             names = self.about.union(*self.head_words, *self.words)
             is_free = not any(
-                asked.holds(cell, head) for row in self.cells for cell, head in zip(row, self.heads, strict=True)
+                question.holds(cell, head) for row in self.cells for cell, head in zip(row, self.heads, strict=True)
             )
         else:
             names = self.about | self.head_words[0]
-            is_free = not any(self._keys_of(at, asked) for at in every)
-        said = [word for word in asked.words if not counts(word)]
-        lacking = [word for word in said if word not in names and not any(word in name for name in names)]
-        return every if is_free and said and not lacking else []
+            is_free = not any(self._keys_of(at, question) for at in every)
+        content = [word for word in question.words if not counts(word)]
+        lacking = [word for word in content if word not in names and not any(word in name for name in names)]
+        return every if is_free and content and not lacking else []
 
-    def given_number(self, asked: RowQuestion, rows: Sequence[int]) -> TableRows | None:
+    def given_number(self, question: RowQuestion, rows: Sequence[int]) -> TableRows | None:
         """The cells of a column of numbers of the asked things, where the table has one; else None.
 
         "how many demo units do we have of the P10" is answered by the column "Number of units", not by counting.
         """
         for column in range(1, len(self.head)):
             is_number = all(self.cells[row][column].replace(",", "").isdigit() for row in rows)
-            if is_number and any(asked.has(word) for word in self.head_words[column]):
+            if is_number and any(question.has(word) for word in self.head_words[column]):
                 return self.cut(rows, [0, column])
         return None
 
@@ -218,32 +235,34 @@ class LookupTable:
         most = MOST_COLUMNS if len(rows) == 1 else LISTED_COLUMNS
         return self.cut(rows, sorted({*range(min(len(self.head), most)), column}))
 
-    def with_values(self, asked: RowQuestion, passed: str) -> list[int]:
+    def with_values(self, question: RowQuestion, passed: str) -> list[int]:
         """All rows with the values that the question names, each alone or as one of several in a cell: "P10 / P20".
 
         `passed`: words of the question that name none.
         """
-        kept = list(range(len(self.cells)))
+        rows = list(range(len(self.cells)))
         for column in range(1, len(self.head)):
             parts = [{part.strip() for part in _BETWEEN.split(row[column])} for row in self.cells]
-            held = {p for one in parts for p in one if len(p) > 1 and not p.isdigit() and asked.holds(p)} - self.about
-            held = {p for p in held if p not in passed}
-            longest = {p for p in held if not any(p != other and p in other for other in held)}
+            values = {
+                p for cell_parts in parts for p in cell_parts if len(p) > 1 and not p.isdigit() and question.holds(p)
+            } - self.about
+            values = {p for p in values if p not in passed}
+            longest = {p for p in values if not any(p != other and p in other for other in values)}
             if longest:
-                kept = [at for at in kept if longest & parts[at]]
-        return kept
+                rows = [at for at in rows if longest & parts[at]]
+        return rows
 
-    def holds_cell(self, asked: RowQuestion) -> bool:
+    def holds_cell(self, question: RowQuestion) -> bool:
         """Whether a row with the question's code or amount has the column that is asked for."""
-        rows = self.named(asked)
-        if not rows or not self._columns_asked(asked):
+        rows = self.named(question)
+        if not rows or not self._columns_asked(question):
             return False
-        if self._is_listed(asked):
+        if self._is_listed(question):
             return True
-        is_coded = any(not code.isdigit() for code in asked.codes & self.codes[rows[0]] - self.about)
-        return is_coded or any(covers(c, amount) for amount in asked.amounts for c in self.cells[rows[0]])
+        is_coded = any(not code.isdigit() for code in question.codes & self.codes[rows[0]] - self.about)
+        return is_coded or any(covers(c, amount) for amount in question.amounts for c in self.cells[rows[0]])
 
-    def _affirmed(self, column: int, values: set[str], asked: RowQuestion) -> set[str]:
+    def _affirmed(self, column: int, values: set[str], question: RowQuestion) -> set[str]:
         """The value that says yes in a column of yes and no that the question names, or no where it negates."""
         pair = (
             {
@@ -253,80 +272,93 @@ class LookupTable:
             if len(values) == 2
             else {}
         )
-        if sorted(pair.values()) != [False, True] or not any(asked.has(w) for w in self.head_words[column]):
+        if sorted(pair.values()) != [False, True] or not any(question.has(w) for w in self.head_words[column]):
             return set()
-        return {value for value, is_no in pair.items() if is_no == asked.is_negated}
+        return {value for value, is_no in pair.items() if is_no == question.is_negated}
 
-    def _with_word(self, column: int, asked: RowQuestion) -> set[str]:
+    def _with_word(self, column: int, question: RowQuestion) -> set[str]:
         """Short values of a column of which a part is a word of the question that others lack: "field, Oslo"."""
         values = {row[column] for row in self.cells if 0 < len(row[column]) <= 2 * VALUE_CHARACTERS}
-        words = asked.words - self.about - frozenset[str]().union(*self.head_words)
-        held = {w: {v for v in values if w in map(str.strip, _BETWEEN.split(v))} for w in words}
-        return set().union(*(found for found in held.values() if found and found != values))
+        words = question.words - self.about - frozenset[str]().union(*self.head_words)
+        by_word = {w: {v for v in values if w in map(str.strip, _BETWEEN.split(v))} for w in words}
+        return set().union(*(matches for matches in by_word.values() if matches and matches != values))
 
     def _content(self, words: Iterable[str]) -> frozenset[str]:
         return frozenset(w for w in words if w not in stop_words() and any(map(str.isalnum, w)))
 
-    def _keys_of(self, at: int, asked: RowQuestion) -> frozenset[str]:
+    def _keys_of(self, at: int, question: RowQuestion) -> frozenset[str]:
         """Words, codes, values and amounts of the question that a row has, and that the whole table is not about."""
-        values = {v for v in self.cells[at] if len(v) <= VALUE_CHARACTERS and asked.holds(v)}
-        words = {w for w in self.words[at] if w in asked.words} | {w for w in self.firsts[at] if asked.has(w)}
-        words |= {w for w in asked.words if len(w) > 1 and _HAN.search(w) and w in self.cells[at][0]}  # 小区 in 小区数
-        if self._coded(asked) and is_asked_by_group(asked.text, self.cells[at][0]):
+        values = {v for v in self.cells[at] if len(v) <= VALUE_CHARACTERS and question.holds(v)}
+        exact = question.words & frozenset().union(*self.firsts)
+        words = {w for w in self.words[at] if w in question.words}
+        words |= {w for w in self.firsts[at] if question.has(w, exact)}
+        words |= {
+            w for w in question.words if len(w) > 1 and _HAN.search(w) and w in self.cells[at][0]
+        }  # 小区 in 小区数
+        if self._coded(question) and is_asked_by_group(question.text, self.cells[at][0]):
             words.add(f"asked {self.cells[at][0]}")  # "how loud is the P10" where the rows are properties of models
-        if asked.counted and _is_number_of(asked.counted, self.cells[at][0]):
-            words.add(f"number of {asked.counted}")
-        within = {
-            f"within {amount.value}" for amount in asked.amounts if any(covers(c, amount) for c in self.cells[at])
+        if question.counted and _is_number_of(question.counted, self.cells[at][0]):
+            words.add(f"number of {question.counted}")
+        ranges = {
+            f"within {amount.value}" for amount in question.amounts if any(covers(c, amount) for c in self.cells[at])
         }
-        return frozenset(words | asked.codes & self.codes[at] | values | within) - self.about
+        return frozenset(words | question.codes & self.codes[at] | values | ranges) - self.about
+
+    def _weighed(self, question: RowQuestion) -> tuple[list[frozenset[str]], list[float]]:
+        """What each row has of the question, and how much that says of the row."""
+        keys = [self._keys_of(at, question) for at in range(len(self.members))]
+        frequency = Counter(key for row in keys for key in row)
+        weights = [sum(self._weight(frequency[key]) for key in row) for row in keys]
+        return keys, weights
 
     def _weight(self, rows: int) -> float:
         """How much it says of a row that it has something which this many rows have; 0 where all have it."""
         return math.log(len(self.members) / rows) if rows else 0.0
 
-    def _worth(self, at: int, wanted: Collection[str]) -> tuple[int, float]:
+    def _worth(self, at: int, words: Collection[str]) -> tuple[int, float]:
         """How many wanted words the first cell of a row holds, and their share of it."""
-        held = sum(w in wanted for w in self.firsts[at])
-        return held, held / (len(self.firsts[at]) or 1)
+        covered = sum(w in words for w in self.firsts[at])
+        return covered, covered / (len(self.firsts[at]) or 1)
 
-    def _explains(self, at: int, asked: RowQuestion) -> bool:
+    def _explains(self, at: int, question: RowQuestion) -> bool:
         """Whether row, head and title hold most of what the question says, or the row its code or amount."""
-        if asked.codes & self.codes[at] - self.about or (asked.holds(self.cells[at][0]) and self._is_listed(asked)):
+        if question.codes & self.codes[at] - self.about or (
+            question.holds(self.cells[at][0]) and self._is_listed(question)
+        ):
             return True
-        if any(covers(cell, amount) for amount in asked.amounts for cell in self.cells[at]):
+        if any(covers(cell, amount) for amount in question.amounts for cell in self.cells[at]):
             return True
-        known = self.words[at].union(self.about, *self.head_words)
+        words = self.words[at].union(self.about, *self.head_words)
         text = " ".join((*self.cells[at], *self.heads))
-        lacking = [w for w in asked.words if w not in known and not (_HAN.search(w) and w in text)]
-        return len(lacking) <= (1 - LEAST_EXPLAINED) * len(asked.words)
+        lacking = [w for w in question.words if w not in words and not (_HAN.search(w) and w in text)]
+        return len(lacking) <= (1 - LEAST_EXPLAINED) * len(question.words)
 
-    def _is_listed(self, asked: RowQuestion) -> bool:
+    def _is_listed(self, question: RowQuestion) -> bool:
         """Whether the question names what a column stands for."""
-        return any(word in text for text in self.legend.values() for word in asked.listed)
+        return any(word in text for text in self.legend.values() for word in question.listed)
 
-    def _columns_asked(self, asked: RowQuestion) -> set[int]:
+    def _columns_asked(self, question: RowQuestion) -> set[int]:
         """Columns behind the first one whose head the question names, or a word for what it holds."""
         behind = range(1, len(self.head))
-        if asks_change(asked.text):
+        if asks_change(question.text):
             return set()  # what was before and what is now stand side by side
-        if coded := self._coded(asked):
+        if coded := self._coded(question):
             return coded
-        if listed := {at for at in behind if any(word in self.legend.get(at, "") for word in asked.listed)}:
+        if listed := {at for at in behind if any(word in self.legend.get(at, "") for word in question.listed)}:
             return listed
-        return self._columns_named(asked)
+        return self._columns_named(question)
 
-    def _coded(self, asked: RowQuestion) -> set[int]:
+    def _coded(self, question: RowQuestion) -> set[int]:
         """Columns behind the first one that are called after a code of the question: models side by side."""
         behind = range(1, len(self.head))
-        return {at for at in behind if any(codes <= asked.codes for codes in _coded_names(self.head[at]))}
+        return {at for at in behind if any(codes <= question.codes for codes in _coded_names(self.head[at]))}
 
-    def _columns_named(self, asked: RowQuestion) -> set[int]:
+    def _columns_named(self, question: RowQuestion) -> set[int]:
         """Columns behind the first one of whose head the question has a word, or a word for what they hold."""
         behind = range(1, len(self.head))
         common = frozenset.intersection(*self.head_words[1:]) if len(self.head) > 2 else frozenset[str]()
-        named = {at for at in behind if any(asked.has(w) for w in self.head_words[at] - common)}
-        return named | {at for at in behind if is_asked_by_group(asked.text, self.heads[at])}
+        by_head = {at for at in behind if any(question.has(w) for w in self.head_words[at] - common)}
+        return by_head | {at for at in behind if is_asked_by_group(question.text, self.heads[at])}
 
 
 def _is_number_of(thing: str, name: str) -> bool:

@@ -24,30 +24,34 @@ _DIGITS = re.compile(r"\d+")
 _ASKS_VERSION = re.compile(r"哪[个個一]?(?:新)?版|\b(?:which|what) (?:version|release|edition)\b", re.IGNORECASE)
 
 
-def named_titles(question: str, found: Sequence[Statement], tokenizer: Tokenizer) -> frozenset[str]:
+def named_titles(question: str, statements: Sequence[Statement], tokenizer: Tokenizer) -> frozenset[str]:
     """Titles of documents of which the question has every word, unless they are part of another such title."""
-    asked = set(tokenizer.words(question))
-    titles = {s.source.passage.title for s in found}
-    named = {
-        title: words for title in titles if (words := _words(title, tokenizer)) <= asked and len(words) >= LEAST_WORDS
+    question_words = set(tokenizer.words(question))
+    titles = {s.source.passage.title for s in statements}
+    complete = {
+        title: words
+        for title in titles
+        if (words := _words(title, tokenizer)) <= question_words and len(words) >= LEAST_WORDS
     }
-    return frozenset(title for title, words in named.items() if not any(words < other for other in named.values()))
+    return frozenset(
+        title for title, words in complete.items() if not any(words < other for other in complete.values())
+    )
 
 
-def about_named(found: Sequence[Statement], named: frozenset[str]) -> list[int]:
+def about_named(statements: Sequence[Statement], titles: frozenset[str]) -> list[int]:
     """Places of the sentences of the documents with these titles.
 
     All places where the best source has none of them.
     """
-    if not found:
+    if not statements:
         return []
-    best = min(found, key=lambda s: s.source.number)
-    if best.source.passage.title not in named:
-        return list(range(len(found)))
-    return [at for at, s in enumerate(found) if s.source.passage.title in named]
+    best = min(statements, key=lambda s: s.source.number)
+    if best.source.passage.title not in titles:
+        return list(range(len(statements)))
+    return [at for at, s in enumerate(statements) if s.source.passage.title in titles]
 
 
-def about_codes(question: str, found: Sequence[Statement]) -> list[int]:
+def about_codes(question: str, statements: Sequence[Statement]) -> list[int]:
     """Places of the sentences of the sources that hold most of the question's codes, with their titles.
 
     A version that a title names is told of by that document, where the question asks for no other one: "in which
@@ -55,66 +59,79 @@ def about_codes(question: str, found: Sequence[Statement]) -> list[int]:
     in documents of their own.
     """
     codes = codes_in(question)
-    if not found or not codes or len(versions_in(question)) > 1:
-        return list(range(len(found)))
-    sources = {s.source.number: s.source for s in found}
-    held = {
-        number: len(codes) - len(without_codes(codes, f"{one.passage.title}\n{one.text}"))
-        for number, one in sources.items()
+    if not statements or not codes or len(versions_in(question)) > 1:
+        return list(range(len(statements)))
+    sources = {s.source.number: s.source for s in statements}
+    matches = {
+        number: len(codes) - len(without_codes(codes, f"{source.passage.title}\n{source.text}"))
+        for number, source in sources.items()
     }
-    most = max(held.values())
-    kept = {number for number, known in held.items() if known == most}
+    most = max(matches.values())
+    best_sources = {number for number, count in matches.items() if count == most}
     versions = [] if _ASKS_VERSION.search(question) else versions_in(question)
-    titled = {number for number in kept if versions and not without_codes(versions, sources[number].passage.title)}
-    return [at for at, s in enumerate(found) if s.source.number in (titled or kept)]
+    titled = {
+        number for number in best_sources if versions and not without_codes(versions, sources[number].passage.title)
+    }
+    return [at for at, s in enumerate(statements) if s.source.number in (titled or best_sources)]
 
 
-def without_siblings(question: str, found: Sequence[Statement], scores: FloatArray) -> FloatArray:
+def without_siblings(question: str, statements: Sequence[Statement], scores: FloatArray) -> FloatArray:
     """float32[n]: the same log-odds, far less for sentences about another thing of the kind that is asked about."""
-    scores = _without_other_labels(question, found, _without_other_headings(question, found, scores))
-    return _without_other_codes(question, found, scores)
+    scores = _without_other_labels(question, statements, _without_other_headings(question, statements, scores))
+    return _without_other_codes(question, statements, scores)
 
 
-def _without_other_labels(question: str, found: Sequence[Statement], scores: FloatArray) -> FloatArray:
+def _without_other_labels(question: str, statements: Sequence[Statement], scores: FloatArray) -> FloatArray:
     """float32[n]: the same log-odds, far less for sentences about port C where port A is asked about."""
-    asked = labels_in(question)
-    if not asked:
+    question_labels = labels_in(question)
+    if not question_labels:
         return scores
-    names = {name for name, _label in asked}
-    held = [labels_in(statement.text) for statement in found]
-    is_other = np.array([not one & asked and any(name in names for name, _label in one) for one in held])
+    names = {name for name, _label in question_labels}
+    sentence_labels = [labels_in(statement.text) for statement in statements]
+    is_other = np.array(
+        [not labels & question_labels and any(name in names for name, _label in labels) for labels in sentence_labels]
+    )
     return np.asarray(scores - np.where(is_other, SIBLING, 0.0), np.float32)
 
 
-def _without_other_codes(question: str, found: Sequence[Statement], scores: FloatArray) -> FloatArray:
+def _without_other_codes(question: str, statements: Sequence[Statement], scores: FloatArray) -> FloatArray:
     """float32[n]: the same log-odds, far less for sentences about another code of the same form.
 
     Where the best sentence has a code of the question, "line 2", what is said of lines 1 and 3 is no answer.
     """
-    asked = set(codes_in(question))
-    if not asked or asked.isdisjoint(codes_in(found[int(scores.argmax())].text)):
+    question_codes = set(codes_in(question))
+    if not question_codes or question_codes.isdisjoint(codes_in(statements[int(scores.argmax())].text)):
         return scores
-    forms = {_form(code) for code in asked}
-    own = (set(codes_in(statement.text)) for statement in found)
-    is_sibling = np.array([not codes & asked and any(_form(code) in forms for code in codes) for codes in own])
+    forms = {_form(code) for code in question_codes}
+    sentence_codes = (set(codes_in(statement.text)) for statement in statements)
+    is_sibling = np.array(
+        [not codes & question_codes and any(_form(code) in forms for code in codes) for codes in sentence_codes]
+    )
     return np.asarray(scores - np.where(is_sibling, SIBLING, 0.0), np.float32)
 
 
-def _without_other_headings(question: str, found: Sequence[Statement], scores: FloatArray) -> FloatArray:
+def _without_other_headings(question: str, statements: Sequence[Statement], scores: FloatArray) -> FloatArray:
     """float32[n]: the same log-odds, far less for what stands under the heading of another thing of the same kind.
 
     "When will Cedar be available?" is not answered by what is said under "Next: Aspen", where "Under study: Cedar" is
     a heading of the same document.
     """
-    names = [_heading_names(statement.heading) for statement in found]
-    asked = {word.strip("?,.!").lower() for word in question.split()} & frozenset().union(*names)
-    if not asked:
+    names = [_heading_names(statement.heading) for statement in statements]
+    question_names = {word.strip("?,.!").lower() for word in question.split()} & frozenset().union(*names)
+    if not question_names:
         return scores
-    versions = {one.source.passage.version for one, held in zip(found, names, strict=True) if held & asked}
+    versions = {
+        statement.source.passage.version
+        for statement, heading_names in zip(statements, names, strict=True)
+        if heading_names & question_names
+    }
     is_other = np.array(
         [
-            bool(held) and not held & asked and one.source.passage.version in versions and not _says(one.text, asked)
-            for one, held in zip(found, names, strict=True)
+            bool(heading_names)
+            and not heading_names & question_names
+            and statement.source.passage.version in versions
+            and not _says(statement.text, question_names)
+            for statement, heading_names in zip(statements, names, strict=True)
         ]
     )
     return np.asarray(scores - np.where(is_other, SIBLING, 0.0), np.float32)

@@ -29,11 +29,11 @@ STEP = 0.04  # of that sum, over which the handicap falls from three quarters to
 LIKELIEST = 8  # nearest sentences of each side, whose words are looked at
 
 
-def are_foreign(question: str, found: Sequence[Statement]) -> npt.NDArray[np.bool_]:
+def are_foreign(question: str, statements: Sequence[Statement]) -> npt.NDArray[np.bool_]:
     """bool[n]: which sentences stand in sources of the other language, Chinese or English."""
-    sources = {one.source.number: one.source for one in found}
+    sources = {statement.source.number: statement.source for statement in statements}
     foreign = {source.number for source in sources_across(question, list(sources.values()))}
-    return np.array([one.source.number in foreign for one in found], dtype=bool)
+    return np.array([statement.source.number in foreign for statement in statements], dtype=bool)
 
 
 def sources_across(question: str, sources: Sequence[Source]) -> list[Source]:
@@ -42,21 +42,23 @@ def sources_across(question: str, sources: Sequence[Source]) -> list[Source]:
     return [source for source in sources if is_across(language, beginning_language(source.text))]
 
 
-def handicap_across(question: str, found: Sequence[Statement], *, embedder: Embedder, tokenizer: Tokenizer) -> float:
+def handicap_across(
+    question: str, statements: Sequence[Statement], *, embedder: Embedder, tokenizer: Tokenizer
+) -> float:
     """Log-odds that sentences in the other language lose, 0 to BESIDE_OWN; 0 without any in the question's own."""
-    numbers = tuple(dict.fromkeys(id(one.source) for one in found))
-    key = ("handicap", question, numbers, len(found), embedder.model)
-    return float(cached(key, lambda: _handicap(question, found, embedder=embedder, tokenizer=tokenizer)))
+    numbers = tuple(dict.fromkeys(id(statement.source) for statement in statements))
+    key = ("handicap", question, numbers, len(statements), embedder.model)
+    return float(cached(key, lambda: _handicap(question, statements, embedder=embedder, tokenizer=tokenizer)))
 
 
-def _handicap(question: str, found: Sequence[Statement], *, embedder: Embedder, tokenizer: Tokenizer) -> float:
-    foreign = are_foreign(question, found)
+def _handicap(question: str, statements: Sequence[Statement], *, embedder: Embedder, tokenizer: Tokenizer) -> float:
+    foreign = are_foreign(question, statements)
     if foreign.all():
         return 0.0
-    cosines = sentence_cosines(question, found, embedder)
-    own = _likeliest(question, found, np.where(foreign, np.nan, cosines), tokenizer, is_across=False)
-    other = _likeliest(question, found, np.where(foreign, cosines, np.nan), tokenizer, is_across=True)
-    return BESIDE_OWN / (1 + math.exp((other - own - LEAD) / STEP))
+    cosines = sentence_cosines(question, statements, embedder)
+    same_language = _likeliest(question, statements, np.where(foreign, np.nan, cosines), tokenizer, is_across=False)
+    other = _likeliest(question, statements, np.where(foreign, cosines, np.nan), tokenizer, is_across=True)
+    return BESIDE_OWN / (1 + math.exp((other - same_language - LEAD) / STEP))
 
 
 def text_with_names(statement: Statement) -> str:
@@ -65,13 +67,13 @@ def text_with_names(statement: Statement) -> str:
 
 
 def _likeliest(
-    question: str, found: Sequence[Statement], cosines: FloatArray, tokenizer: Tokenizer, *, is_across: bool
+    question: str, statements: Sequence[Statement], cosines: FloatArray, tokenizer: Tokenizer, *, is_across: bool
 ) -> float:
     """The best sum of cosine and words of the nearest sentences; 0 without any. `cosines`: nan for others."""
     order = [int(at) for at in np.argsort(-cosines, kind="stable")[:LIKELIEST] if not np.isnan(cosines[at])]
     if not order:
         return 0.0
-    texts = [text_with_names(found[at]) for at in order]
+    texts = [text_with_names(statements[at]) for at in order]
     shares = covered_across(question, texts, tokenizer) if is_across else _covered(question, texts, tokenizer)
     return float((cosines[order] + WORDS_WEIGHT * shares).max())
 
@@ -83,6 +85,6 @@ def _covered(question: str, texts: Sequence[str], tokenizer: Tokenizer) -> Float
         return np.full(len(texts), NEUTRAL, np.float32)
     shares = []
     for text in texts:
-        said = set(tokenizer.words(text))
-        shares.append(sum(word in said or (not word.isascii() and word in text) for word in words) / len(words))
+        text_words = set(tokenizer.words(text))
+        shares.append(sum(word in text_words or (not word.isascii() and word in text) for word in words) / len(words))
     return np.asarray(shares, np.float32)

@@ -20,7 +20,7 @@ MOST_READ = 6  # sentences of a question
 
 
 def pair_scores(
-    question: str, found: Sequence[Statement], scores: FloatArray, embedder: Embedder | None
+    question: str, statements: Sequence[Statement], scores: FloatArray, embedder: Embedder | None
 ) -> FloatArray | None:
     """float32[n]: log-odds that each of the likeliest sentences answers, nan for the others.
 
@@ -28,14 +28,20 @@ def pair_scores(
     is read once an answer.
     """
     scorer = pair_scorer_of(embedder) if embedder is not None else None
-    if scorer is None or not found:
+    if scorer is None or not statements:
         return None
-    known: dict[tuple[str, str], float] = cached(("pair scores", scorer.pair_space, question), dict)
+    score_of: dict[tuple[str, str], float] = cached(("pair scores", scorer.pair_space, question), dict)
     places: list[int] = np.argsort(-scores, kind="stable")[:MOST_READ].tolist()
-    headed = {at: headed_sentence(found[at]) for at in places}
-    missing = list({(one.head, one.text): one for one in headed.values() if (one.head, one.text) not in known}.values())
+    headed = {at: headed_sentence(statements[at]) for at in places}
+    missing = list(
+        {
+            (sentence.head, sentence.text): sentence
+            for sentence in headed.values()
+            if (sentence.head, sentence.text) not in score_of
+        }.values()
+    )
     read = scorer.score_pairs(question, missing)
-    known |= {(one.head, one.text): float(score) for one, score in zip(missing, read, strict=True)}
-    made = np.full(len(found), np.nan, np.float32)
-    made[places] = [known[headed[at].head, headed[at].text] for at in places]
-    return made
+    score_of |= {(sentence.head, sentence.text): float(score) for sentence, score in zip(missing, read, strict=True)}
+    from_pairs = np.full(len(statements), np.nan, np.float32)
+    from_pairs[places] = [score_of[headed[at].head, headed[at].text] for at in places]
+    return from_pairs

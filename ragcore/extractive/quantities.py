@@ -65,21 +65,21 @@ def quantity_pattern(question: str) -> re.Pattern[str] | None:
     return None
 
 
-def gives_quantity(question: str, found: Sequence[Statement]) -> FloatArray:
+def gives_quantity(question: str, statements: Sequence[Statement]) -> FloatArray:
     """float32[n]: 1 for each sentence that gives a number of the things that the question asks the number of."""
     pattern = quantity_pattern(question)
-    hits = [pattern is not None and pattern.search(s.text) is not None for s in found]
+    hits = [pattern is not None and pattern.search(s.text) is not None for s in statements]
     return np.asarray(hits, np.float32)
 
 
-def gives_unit(question: str, found: Sequence[Statement]) -> FloatArray:
+def gives_unit(question: str, statements: Sequence[Statement]) -> FloatArray:
     """float32[n]: 1 for each sentence with a figure in a unit of the property that the question asks the value of.
 
     0 where it asks more than that: "how high is it, and when was it built".
     """
     is_single = _JOINS.search(question) is None
     patterns = [figure for asking, figure in _properties() if is_single and asking.search(question)]
-    hits = [any(pattern.search(s.text) for pattern in patterns) for s in found]
+    hits = [any(pattern.search(s.text) for pattern in patterns) for s in statements]
     return np.asarray(hits, np.float32)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from ragcore.extractive.answer_patterns import definition_subject
-from ragcore.text.codes import codes_in
+from ragcore.text.codes import capital_names, codes_in
 
 MOST = 4  # questions that are answered one by one
 LEAST_CHARACTERS = {"cjk": 5, "latin": 12}
@@ -15,6 +15,9 @@ _ASKS = re.compile(r"[?？][\s”」』)）]*\Z")
 _QUESTION_WORDS = "what|which|who|when|where|why|how"
 _ASKING = re.compile(rf"(?:{_QUESTION_WORDS})\b", re.IGNORECASE)
 _AND = re.compile(rf",? and (?=(?:{_QUESTION_WORDS})\b)", re.IGNORECASE)
+_LIST_SIGNS = re.compile(r"[、，,和与與及]|以及|\band\b")
+_EACH_CHINESE = re.compile(r"(?:请问|請問)?(.{3,60}?)(分别|分別|各自)?(是什么|是什麼|指什么|是啥|是什么意思)[?？]?")
+_EACH_ENGLISH = re.compile(r"what (?:are|do) (.{3,80}?)(?: (?:mean|stand for))?\??", re.IGNORECASE)
 _IT = re.compile(r"\b(?:it|they)\b", re.IGNORECASE)
 _LEANS = re.compile(
     r"(?:it|its|they|their|them|he|his|she|her|this|these|that|those|if so|why not|and why|how so)\b"
@@ -30,8 +33,8 @@ def split_questions(text: str) -> list[str]:
     """
     whole = " ".join(text.split())
     parts = [part.strip() for part in _MARK.split(whole) if part.strip()]
-    if len(parts) == 1 and (two := _joined(whole)):
-        return two
+    if len(parts) == 1 and (several := _joined(whole) or _meanings(whole)):
+        return several
     if not 2 <= len(parts) <= MOST or not all(map(_stands_alone, parts)):
         return [whole]
     return parts
@@ -51,6 +54,22 @@ def _joined(question: str) -> list[str]:
     elif _IT.search(second) or not (codes_in(first) and codes_in(second)):
         return []
     return [first, second[:1].upper() + second[1:]]
+
+
+def _meanings(question: str) -> list[str]:
+    """One question for each thing of "what are PDCP and RLC?", 切片和载波聚合分别是什么; [] where it is one question.
+
+    Without a word for "each" the things must be abbreviations: "research and development" is one thing.
+    """
+    is_chinese = match = _EACH_CHINESE.fullmatch(question)
+    match = match or _EACH_ENGLISH.fullmatch(question)
+    if match is None:
+        return []
+    things = [thing for part in _LIST_SIGNS.split(match[1]) if (thing := part.strip())]
+    is_each = bool(is_chinese and match[2])
+    if not 2 <= len(things) <= MOST or not all(is_each or capital_names(thing) == [thing] for thing in things):
+        return []
+    return [f"{thing}是什么？" if is_chinese else f"What is {thing}?" for thing in things]
 
 
 def _stands_alone(part: str) -> bool:

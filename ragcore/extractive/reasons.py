@@ -15,17 +15,19 @@ LEAD = 4.0  # log-odds by which the best of these sentences stands before all ot
 MOST_LIFTED = 14.0  # log-odds
 
 
-def lift_reasons(question: str, found: Sequence[Statement], scores: FloatArray) -> FloatArray:
+def lift_reasons(question: str, statements: Sequence[Statement], scores: FloatArray) -> FloatArray:
     """float32[n]: the scores, higher for such sentences of the best sentence's document, where a reason is asked for.
 
     `scores`: float32[n], log-odds of the sentences. The words of such a section are those of the cause and hardly those
     of the question, which names what happened.
     """
-    if not found or cue_kind(question) != "reason":
+    if not statements or cue_kind(question) != "reason":
         return scores
-    document = found[int(scores.argmax())].source.passage.document
-    places = [at for at, s in enumerate(found) if s.source.passage.document == document and tells_reasons(s.heading)]
-    if not places or len({found[at].heading for at in places}) > MOST_SECTIONS:
+    document = statements[int(scores.argmax())].source.passage.document
+    places = [
+        at for at, s in enumerate(statements) if s.source.passage.document == document and tells_reasons(s.heading)
+    ]
+    if not places or len({statements[at].heading for at in places}) > MOST_SECTIONS:
         return scores
     lifted = scores.copy()
     lifted[places] += np.clip(scores.max() + LEAD - scores[places].max(), 0.0, MOST_LIFTED)

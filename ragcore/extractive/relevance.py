@@ -86,38 +86,38 @@ FAR = 12.0  # log-odds beyond which sentences are equally unlikely
 WEIGHTS_FILE = "relevance_weights.json"
 
 
-def relevance_table(known: SentenceFeatures, scores: FloatArray, aspects: FloatArray, question: str) -> FloatArray:
+def relevance_table(features: SentenceFeatures, scores: FloatArray, aspects: FloatArray, question: str) -> FloatArray:
     """float32[n, features]: the features, those of BY_GROUP again for each group of questions, and a constant.
 
     `scores`: log-odds of the sentence model; `aspects`: of `aspect_coverage`.
     """
-    count = len(known.found)
+    count = len(features.statements)
     if not count:
         return np.zeros((0, len(feature_names())), np.float32)
-    made = _standing(known, scores) | {name: known.column(name) for name in _PLAIN} | {"aspect": aspects}
-    groups = question_groups(question, known)
-    columns_ = [made[name] for name in RELEVANCE_FEATURES]
-    columns_ += [made[name] * groups[group] for group in GROUPS for name in BY_GROUP]
+    by_name = _standing(features, scores) | {name: features.column(name) for name in _PLAIN} | {"aspect": aspects}
+    groups = question_groups(question, features)
+    columns_ = [by_name[name] for name in RELEVANCE_FEATURES]
+    columns_ += [by_name[name] * groups[group] for group in GROUPS for name in BY_GROUP]
     columns_ += [np.full(count, groups[group]) for group in GROUPS] + [np.ones(count)]
     return np.stack(columns_, axis=1).astype(np.float32)
 
 
-def aspect_coverage(question: str, found: Sequence[Statement], tokenizer: Tokenizer) -> FloatArray:
+def aspect_coverage(question: str, statements: Sequence[Statement], tokenizer: Tokenizer) -> FloatArray:
     """float32[n]: idf-weighted share of the question's words in each sentence, of those that its title does not have.
 
     In "summarise the evidence in the case of X" every sentence of the document X is about X; what tells them apart is
     the evidence. Words that say what to do with the answer, such as "summarise", do not count.
     """
-    asked = tuple(dict.fromkeys(tokenizer.terms(TASK.sub(" ", question))))
-    sets = [frozenset(s.terms) for s in found]
-    weights = {term: weight for term, weight in idf_in(asked, sets).items() if term not in stop_words()}
+    question_terms = tuple(dict.fromkeys(tokenizer.terms(TASK.sub(" ", question))))
+    sets = [frozenset(s.terms) for s in statements]
+    weights = {term: weight for term, weight in idf_in(question_terms, sets).items() if term not in stop_words()}
     of_source: dict[int, TermWeights] = {}
-    for statement in found:
+    for statement in statements:
         number = statement.source.number
         if number not in of_source:
             title = frozenset(tokenizer.terms(statement.source.passage.title))
             of_source[number] = TermWeights.of({t: w for t, w in weights.items() if t not in title})
-    shares = [of_source[s.source.number].coverage(present) for s, present in zip(found, sets, strict=True)]
+    shares = [of_source[s.source.number].coverage(present) for s, present in zip(statements, sets, strict=True)]
     return np.asarray(shares, dtype=np.float32)
 
 
@@ -127,10 +127,10 @@ def feature_names() -> tuple[str, ...]:
     return (*RELEVANCE_FEATURES, *crossed, *GROUPS, "constant")
 
 
-def question_groups(question: str, known: SentenceFeatures) -> dict[str, float]:
+def question_groups(question: str, features: SentenceFeatures) -> dict[str, float]:
     """What is asked for: one fact, several things, a reason or a way."""
     several = asks_several(question)
-    fact = known.kind in PATTERNS and not several
+    fact = features.kind in PATTERNS and not several
     return {
         "fact": float(fact),
         "several": float(several),
@@ -138,55 +138,60 @@ def question_groups(question: str, known: SentenceFeatures) -> dict[str, float]:
     }
 
 
-def _standing(known: SentenceFeatures, scores: FloatArray) -> dict[str, FloatArray]:
+def _standing(features: SentenceFeatures, scores: FloatArray) -> dict[str, FloatArray]:
     """How each sentence stands to the best one, of all and of its source, and where it stands."""
-    found, count = known.found, len(known.found)
-    numbers = np.array([s.source.number for s in found])
+    statements, count = features.statements, len(features.statements)
+    numbers = np.array([s.source.number for s in statements])
     top = float(scores.max())
     powers = np.exp(scores - top)
-    widths = np.array([columns(s.text) for s in found], np.float32)
-    made = {name: np.zeros(count, np.float32) for name in RELEVANCE_FEATURES if name not in (*_PLAIN, "aspect")}
-    made["score"] = np.maximum(scores - top, -FAR) / 5
-    made["chance"] = powers / powers.sum()
-    made["length"] = np.log1p(widths) - 4
-    made["pronoun"] = np.array([refers_back(s.text) for s in found], np.float32)
+    widths = np.array([columns(s.text) for s in statements], np.float32)
+    by_name = {name: np.zeros(count, np.float32) for name in RELEVANCE_FEATURES if name not in (*_PLAIN, "aspect")}
+    by_name["score"] = np.maximum(scores - top, -FAR) / 5
+    by_name["chance"] = powers / powers.sum()
+    by_name["length"] = np.log1p(widths) - 4
+    by_name["pronoun"] = np.array([refers_back(s.text) for s in statements], np.float32)
     starts = np.flatnonzero(np.r_[True, numbers[1:] != numbers[:-1]])
     for start, end in zip(starts, np.r_[starts[1:], count], strict=True):
         part = slice(int(start), int(end))
-        _within(part, made, known, np.asarray(scores[part]), top, widths[part])
-    return made
+        _within(part, by_name, features, np.asarray(scores[part]), top, widths[part])
+    return by_name
 
 
 def _within(
-    part: slice, made: dict[str, FloatArray], known: SentenceFeatures, own: FloatArray, top: float, widths: FloatArray
+    part: slice,
+    by_name: dict[str, FloatArray],
+    features: SentenceFeatures,
+    source_scores: FloatArray,
+    top: float,
+    widths: FloatArray,
 ) -> None:
     """Fill the features of the sentences of one source."""
-    size, best = len(own), int(own.argmax())
+    size, best = len(source_scores), int(source_scores.argmax())
     places = np.arange(size)
-    local = np.maximum(own - own[best], -FAR) / 5
-    powers = np.exp(own - own[best])
-    lead = set(known.found[part.start + best].terms)
-    made["local_score"][part] = local
-    made["local_chance"][part] = powers / powers.sum()
-    made["local_best"][part.start + best] = 1.0
-    made["source_score"][part] = max(own[best] - top, -FAR) / 5
-    number = known.found[part.start].source.number
-    made["source_rank"][part] = 1 / max(number, 1)
-    made["first_source"][part] = number == 1
-    made["best_source"][part] = own[best] >= top
-    made["opening"][part.start] = 1.0
-    made["second"][part] = places == 1
-    made["place"][part] = places / max(size - 1, 1)
-    made["last"][part.start + size - 1] = 1.0
-    made["few"][part] = 1 / size
-    made["share"][part] = widths / max(float(widths.sum()), 1.0)
-    made["before_score"][part] = np.r_[-1.0, local[:-1]]
-    made["behind_score"][part] = np.r_[local[1:], -1.0]
-    made["after_best"][part] = places == best + 1
-    made["beside_best"][part] = abs(places - best) == 1
-    made["distance"][part] = np.minimum(abs(places - best), 10) / 5
-    made["like_best"][part] = [
-        len(lead & set(s.terms)) / max(len(set(s.terms)), 1) for s in known.found[part.start : part.stop]
+    local = np.maximum(source_scores - source_scores[best], -FAR) / 5
+    powers = np.exp(source_scores - source_scores[best])
+    lead = set(features.statements[part.start + best].terms)
+    by_name["local_score"][part] = local
+    by_name["local_chance"][part] = powers / powers.sum()
+    by_name["local_best"][part.start + best] = 1.0
+    by_name["source_score"][part] = max(source_scores[best] - top, -FAR) / 5
+    number = features.statements[part.start].source.number
+    by_name["source_rank"][part] = 1 / max(number, 1)
+    by_name["first_source"][part] = number == 1
+    by_name["best_source"][part] = source_scores[best] >= top
+    by_name["opening"][part.start] = 1.0
+    by_name["second"][part] = places == 1
+    by_name["place"][part] = places / max(size - 1, 1)
+    by_name["last"][part.start + size - 1] = 1.0
+    by_name["few"][part] = 1 / size
+    by_name["share"][part] = widths / max(float(widths.sum()), 1.0)
+    by_name["before_score"][part] = np.r_[-1.0, local[:-1]]
+    by_name["behind_score"][part] = np.r_[local[1:], -1.0]
+    by_name["after_best"][part] = places == best + 1
+    by_name["beside_best"][part] = abs(places - best) == 1
+    by_name["distance"][part] = np.minimum(abs(places - best), 10) / 5
+    by_name["like_best"][part] = [
+        len(lead & set(s.terms)) / max(len(set(s.terms)), 1) for s in features.statements[part.start : part.stop]
     ]
 
 
@@ -202,10 +207,10 @@ class RelevanceScorer:
         return _shipped()
 
     def probabilities(
-        self, known: SentenceFeatures, scores: FloatArray, aspects: FloatArray, question: str
+        self, features: SentenceFeatures, scores: FloatArray, aspects: FloatArray, question: str
     ) -> FloatArray:
         """float32[n]: how likely each sentence belongs into the answer."""
-        odds = relevance_table(known, scores, aspects, question) @ np.asarray(self.weights, np.float32)
+        odds = relevance_table(features, scores, aspects, question) @ np.asarray(self.weights, np.float32)
         return np.asarray(1 / (1 + np.exp(-odds)), dtype=np.float32)
 
 

@@ -42,6 +42,7 @@ _PART = re.compile(r"其中|\b(?:of (?:them|these|those|which)|thereof)\b", re.I
 _TOTAL = re.compile(r"[一总總]共|[总總][计計数]|全部|\b(?:in total|altogether|overall|all in all)\b", re.IGNORECASE)
 NEGATED = re.compile(r"(?:不|无|無|没有|沒有|非|未)(?=.)|(?:no|not|none|without)\b[\s-]*", re.IGNORECASE)
 _TOKEN = re.compile(r"[A-Za-z0-9]+(?:[-./][A-Za-z0-9]+)*")
+_ARTICLE = re.compile(r"\ba (?=[A-Za-z])")
 _AGAINST = re.compile(  # what only serves as the measure: "what changed in 1.4 compared to 1.3"
     r"(?:\b(?:compared (?:to|with)|against|since)|相比|相较于?|比)\s*(?:the\s|version\s|v\.?\s?)*\d+(?:\.\d+)+",
     re.IGNORECASE,
@@ -73,18 +74,18 @@ class RowQuestion:
     @classmethod
     def of(cls, question: str, tokenizer: Tokenizer) -> RowQuestion:
         passed = stop_words() | question_sides()
-        named = _AGAINST.sub(" ", question)
-        words = frozenset(w for w in tokenizer.words(named) if w not in passed and not w.isspace())
+        subject = _AGAINST.sub(" ", question)
+        words = frozenset(w for w in tokenizer.words(subject) if w not in passed and not w.isspace())
         is_joined = _JOINS.search(question) is not None
         return cls(
-            text=plain(named),
+            text=plain(subject),
             words=words,
-            codes=frozenset(codes_of(_DATE.sub(" ", named))),
+            codes=frozenset(codes_of(_DATE.sub(" ", subject))),
             amounts=tuple(amounts_in(question)),
             parts=max(len(_ASKS.findall(question)), 1 + is_joined),
             is_joined=is_joined,
             is_negated=NEGATED.search(question) is not None,
-            counted=counted_thing(plain(named)),
+            counted=counted_thing(plain(subject)),
         )
 
     @property
@@ -103,14 +104,18 @@ class RowQuestion:
             return value in self.text if len(value) > 1 else bool(head) and f"{value}{head}" in self.text
         return re.search(rf"(?<![a-z0-9-]){re.escape(value)}(?![a-z0-9-])", self.text) is not None
 
-    def has(self, word: str) -> bool:
-        """Whether a word of a cell is asked for, itself or by its beginning; "lab" is not the beginning of LAB-001."""
+    def has(self, word: str, exact: frozenset[str] = frozenset()) -> bool:
+        """Whether a word of a cell is asked for, itself or by its beginning; "lab" is not the beginning of LAB-001.
+
+        `exact`: words of the question that other cells have as they are: where one says "bandwidth", "band" is another.
+        """
         if word in self.words:
             return True
         if _HAN.search(word):
             return len(word) > 1 and word in self.text
         is_code = any(map(str.isdigit, word))
-        starts = (w for w in self.words if len(w) >= LEAST_LETTERS and w.isascii() and not (is_code and w.isalpha()))
+        whole = (w for w in self.words - exact if len(w) >= LEAST_LETTERS and w.isascii())
+        starts = (w for w in whole if not (is_code and w.isalpha()))
         return len(word) >= LEAST_LETTERS and any(word.startswith(w) or w.startswith(word) for w in starts)
 
 
@@ -162,8 +167,8 @@ def total_of(question: str, rows: int) -> str:
 
 
 def codes_of(text: str) -> Iterator[str]:
-    """What names one thing: a token with a digit or a hyphen, or one letter."""
-    for match in _TOKEN.finditer(nfkc(text)):
+    """What names one thing: a token with a digit or a hyphen, or one letter that is no article."""
+    for match in _TOKEN.finditer(_ARTICLE.sub(" ", nfkc(text))):
         token = match.group().lower()
         if len(token) == 1 or not token.isalpha():
             yield token

@@ -83,25 +83,25 @@ class Extreme:
     kinds: frozenset[str]
     is_by_name: bool
 
-    def choose(self, asked: RowQuestion, table: LookupTable) -> Selection | None:
+    def choose(self, question: RowQuestion, table: LookupTable) -> Selection | None:
         """The row with this number among those that the question names, or several where it wants several."""
-        rows = table.with_values(asked, self.words)
+        rows = table.with_values(question, self.words)
         fitting = [
             (fit, -at, values)
             for at, values in _columns(table)
-            if (fit := self._fit(table, at, values, asked)) and any(values[row] is not None for row in rows)
+            if (fit := self._fit(table, at, values, question)) and any(values[row] is not None for row in rows)
         ]
         if not fitting:
             return None
-        fit, place, values = max(fitting, key=lambda one: one[:2])
+        fit, place, values = max(fitting, key=lambda candidate: candidate[:2])
         measured = {row: value.value for row in rows if (value := values[row]) is not None}
         order = sorted(measured, key=lambda row: measured[row], reverse=self.is_largest)
-        last = measured[order[min(_wanted_number(asked.text), len(order)) - 1]]
+        last = measured[order[min(_wanted_number(question.text), len(order)) - 1]]
         is_in = operator.ge if self.is_largest else operator.le
         return Selection(table, tuple(row for row in order if is_in(measured[row], last)), -place, fit)
 
     def _fit(
-        self, table: LookupTable, at: int, values: Sequence[Measure | None], asked: RowQuestion
+        self, table: LookupTable, at: int, values: Sequence[Measure | None], question: RowQuestion
     ) -> tuple[bool, int, bool] | None:
         """How well a column fits, to be compared; None where the words do not mean it."""
         kind = _kind_of(values)
@@ -109,9 +109,9 @@ class Extreme:
             return None
         is_head = self.heads.search(table.heads[at]) is not None
         is_kind = kind in self.kinds or (MONEY in self.kinds and kind.startswith(MONEY))
-        named = sum(asked.has(w) and w not in self.words for w in table.head_words[at])
-        is_meant = is_head or is_kind or (named and self.is_by_name)
-        return (is_head, named, is_kind) if is_meant else None
+        name_matches = sum(question.has(w) and w not in self.words for w in table.head_words[at])
+        is_meant = is_head or is_kind or (name_matches and self.is_by_name)
+        return (is_head, name_matches, is_kind) if is_meant else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,15 +124,17 @@ class Condition:
     says: re.Pattern[str]
     denies: re.Pattern[str]  # of the line that says the contrary
 
-    def choose(self, asked: RowQuestion, table: LookupTable) -> Selection | None:
+    def choose(self, question: RowQuestion, table: LookupTable) -> Selection | None:
         """All rows for which the column that is meant says so."""
-        rows = table.with_values(asked, self.words)
+        rows = table.with_values(question, self.words)
         for at in range(1, len(table.head)):
             if self.heads.search(table.heads[at]):
                 values = column_measures(table.head[at], [row[at] for row in table.cells])
-                held = tuple(row for row in rows if self._holds(table.cells[row][at], values[row] if values else None))
-                if held:
-                    return Selection(table, held, at, (True, 0, values != []))
+                matching = tuple(
+                    row for row in rows if self._holds(table.cells[row][at], values[row] if values else None)
+                )
+                if matching:
+                    return Selection(table, matching, at, (True, 0, values != []))
         return None
 
     def _holds(self, cell: str, value: Measure | None) -> bool:
@@ -149,20 +151,20 @@ class Limit:
     compare: Callable[[float, float], bool]
     amount: Measure
 
-    def choose(self, asked: RowQuestion, table: LookupTable) -> Selection | None:
+    def choose(self, question: RowQuestion, table: LookupTable) -> Selection | None:
         """All rows with such a number in the first column of this kind, or in the one that the question names."""
-        fitting = [(self._is_named(table, at, asked), -at, values) for at, values in _columns(table)]
-        fitting = [one for one in fitting if self._is_meant(one[2], is_named=one[0])]
+        fitting = [(self._is_named(table, at, question), -at, values) for at, values in _columns(table)]
+        fitting = [candidate for candidate in fitting if self._is_meant(candidate[2], is_named=candidate[0])]
         if not fitting:
             return None
-        is_named, place, values = max(fitting, key=lambda one: one[:2])
+        is_named, place, values = max(fitting, key=lambda candidate: candidate[:2])
         column = -place
         cells = [row[column] for row in table.cells]
         if any(True for cell in cells for _range in ranges_in(cell)):
             return None  # whether an amount lies within them is asked otherwise
         rows = [
             row
-            for row in table.with_values(asked, self.words)
+            for row in table.with_values(question, self.words)
             if (value := values[row]) is not None and self._holds(value)
         ]
         if any(map(_BOUND.search, cells)):  # "at most 2 weeks" beside "5 days in advance"
@@ -172,9 +174,9 @@ class Limit:
     def _holds(self, value: Measure) -> bool:
         return self.compare(value.value, self.amount.value)
 
-    def _is_named(self, table: LookupTable, at: int, asked: RowQuestion) -> bool:
-        named = any(asked.has(w) and w not in self.words for w in table.head_words[at] - table.about)
-        return named or is_asked_by_group(asked.text, table.heads[at])
+    def _is_named(self, table: LookupTable, at: int, question: RowQuestion) -> bool:
+        has_word = any(question.has(w) and w not in self.words for w in table.head_words[at] - table.about)
+        return has_word or is_asked_by_group(question.text, table.heads[at])
 
     def _is_meant(self, values: Sequence[Measure | None], *, is_named: bool) -> bool:
         kind = _kind_of(values)
@@ -190,30 +192,30 @@ def asks_selection(question: str) -> bool:
     return bool(_wishes(plain(question)))
 
 
-def select_rows(asked: RowQuestion, tables: Sequence[LookupTable], *, across: bool = False) -> Selection | None:
+def select_rows(question: RowQuestion, tables: Sequence[LookupTable], *, across: bool = False) -> Selection | None:
     """The rows that the question wants, of the table that is about it; None where it chooses none by a column.
 
     `across`: without one, the only table in the other language, of the document of the best source, that fits best.
     """
     if not tables:
         return None
-    known: list[tuple[float, Selection]] = []
+    familiar: list[tuple[float, Selection]] = []
     unknown: list[Selection] = []
     best = min((table.members[0].source for table in tables), key=lambda source: source.number).passage.version
     for table in tables:
-        for wish in _wishes(asked.text):
-            if (chosen := wish.choose(asked, table)) is None:
+        for wish in _wishes(question.text):
+            if (chosen := wish.choose(question, table)) is None:
                 continue
-            share = _share_known(asked, table, wish.words)
+            share = _share_known(question, table, wish.words)
             if share >= LEAST_KNOWN:
-                known.append((share, chosen))
-            elif language_of(asked.text) != language_of(" ".join(table.head)):
+                familiar.append((share, chosen))
+            elif language_of(question.text) != language_of(" ".join(table.head)):
                 unknown.append(chosen)
             break
-    if known or not across:
-        return max(known, key=lambda one: one[0])[1] if known else None
-    unknown = [one for one in unknown if one.table.members[0].source.passage.version == best]
-    fitting = [one for one in unknown if one.fit == max(other.fit for other in unknown)]
+    if familiar or not across:
+        return max(familiar, key=lambda pair: pair[0])[1] if familiar else None
+    unknown = [selection for selection in unknown if selection.table.members[0].source.passage.version == best]
+    fitting = [selection for selection in unknown if selection.fit == max(other.fit for other in unknown)]
     return fitting[0] if len(fitting) == 1 else None
 
 
@@ -229,13 +231,13 @@ def _kind_of(values: Sequence[Measure | None]) -> str:
     return next((value.kind for value in values if value is not None and value.kind), "")
 
 
-def _share_known(asked: RowQuestion, table: LookupTable, passed: str) -> float:
+def _share_known(question: RowQuestion, table: LookupTable, passed: str) -> float:
     """Share of the question's words, without those of its wish, that the table has; 1 without any."""
-    words = [w for w in asked.words if w not in passed and not w.isdigit()]
-    known = table.about.union(*table.head_words, *table.words)
+    words = [w for w in question.words if w not in passed and not w.isdigit()]
+    words_of_table = table.about.union(*table.head_words, *table.words)
     text = " ".join((*table.heads, *(cell for row in table.cells for cell in row), table.title))
-    held = [w for w in words if w in known or (not w.isascii() and w in text)]
-    return len(held) / len(words) if words else 1.0
+    matching = [w for w in words if w in words_of_table or (not w.isascii() and w in text)]
+    return len(matching) / len(words) if words else 1.0
 
 
 def _wanted_number(question: str) -> int:
@@ -260,17 +262,17 @@ def _wishes(question: str) -> tuple[Wish, ...]:
 def _extremes(question: str) -> list[Extreme]:
     """One for each line of the list that has a word of the question, those that mean one thing alone first."""
     asks_which = _ASKS_WHICH.search(question) is not None
-    found: list[tuple[int, int, Extreme]] = []
+    matches: list[tuple[int, int, Extreme]] = []
     for is_by_name, heads, kinds, sides in _extreme_lines():
         for is_largest, words in sides:
             for match in words.finditer(question):
                 is_limit = _LIMIT_BEHIND.match(question, match.end()) or _LIMIT_BEFORE.search(question[: match.start()])
                 if not (is_by_name and (is_limit or not asks_which)):
-                    found.append((*match.span(), Extreme(match[0], is_largest, heads, kinds, is_by_name)))
+                    matches.append((*match.span(), Extreme(match[0], is_largest, heads, kinds, is_by_name)))
     return [
-        one
-        for start, end, one in found
-        if not any(s <= start and end <= e and e - s > end - start for s, e, _other in found)
+        extreme
+        for start, end, extreme in matches
+        if not any(s <= start and end <= e and e - s > end - start for s, e, _other in matches)
     ]
 
 
@@ -284,15 +286,15 @@ def _conditions(question: str) -> list[Condition]:
 
 
 def _limits(question: str) -> list[Limit]:
-    found = []
-    for one in measures_in(question):
-        before, behind = question[: one.start].rstrip(), question[one.end :]
+    limits = []
+    for place in measures_in(question):
+        before, behind = question[: place.start].rstrip(), question[place.end :]
         ways = [(compare, follows.match(behind)) for compare, _leads, follows in _COMPARED]
         ways += [(compare, leads.search(before)) for compare, leads, _follows in _COMPARED]
-        compare, said = next(((compare, match) for compare, match in ways if match), (None, None))
-        if compare is not None and said is not None:
-            found.append(Limit(f"{said[0]} {question[one.start : one.end]}", compare, one.measure))
-    return found
+        compare, comparison = next(((compare, match) for compare, match in ways if match), (None, None))
+        if compare is not None and comparison is not None:
+            limits.append(Limit(f"{comparison[0]} {question[place.start : place.end]}", compare, place.measure))
+    return limits
 
 
 @cache
@@ -302,12 +304,12 @@ def _extreme_lines() -> tuple[
     """Of each line: whether its words need the name of a column, its heads, its kinds, words for both sides."""
     sections = read_section_lines("ragcore.extractive", "extreme_words.txt")
     lines = []
-    for name, told in sections.items():
-        for line in told:
+    for name, section_lines in sections.items():
+        for line in section_lines:
             largest, smallest, heads, kinds = line.split("|")
             sides = ((True, _whole_words(largest)), (False, _whole_words(smallest)))
-            named = frozenset(kind.strip() for kind in kinds.split(","))
-            lines.append((name == BY_NAME, beginnings(heads), named, sides))
+            kind_names = frozenset(kind.strip() for kind in kinds.split(","))
+            lines.append((name == BY_NAME, beginnings(heads), kind_names, sides))
     return tuple(lines)
 
 
@@ -316,8 +318,8 @@ def _condition_lines() -> tuple[tuple[re.Pattern[str], re.Pattern[str], bool, re
     """Of each line: words of questions, heads, whether the number is to be 0, and what cells say."""
     lines = (
         line.split("|")
-        for told in read_section_lines("ragcore.extractive", "condition_words.txt").values()
-        for line in told
+        for section_lines in read_section_lines("ragcore.extractive", "condition_words.txt").values()
+        for line in section_lines
     )
     return tuple(
         (_whole_words(words), beginnings(heads), side.strip() == "none", _whole_words(says))

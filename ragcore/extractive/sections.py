@@ -60,9 +60,11 @@ class ListAnswer:
     items: tuple[str, ...]
 
 
-def find_list_around(best: Statement, found: Sequence[Statement]) -> ListAnswer | None:
+def find_list_around(best: Statement, statements: Sequence[Statement]) -> ListAnswer | None:
     """The whole list that the best sentence is a point of; None if it is none, or if the list is too long to show."""
-    units = statement_units([s for s in found if s.source.number == best.source.number and s.heading == best.heading])
+    units = statement_units(
+        [s for s in statements if s.source.number == best.source.number and s.heading == best.heading]
+    )
     first = last = next(at for at, unit in enumerate(units) if best in unit)
     if not units[first][0].is_item:
         return None
@@ -83,11 +85,11 @@ def find_list_around(best: Statement, found: Sequence[Statement]) -> ListAnswer 
 def statement_units(statements: Sequence[Statement]) -> list[list[Statement]]:
     """The sentences of one section, those of one line or point together."""
     units: list[list[Statement]] = []
-    for one in statements:
-        if units and one.continues and one.position == units[-1][-1].position + 1:
-            units[-1].append(one)
+    for statement in statements:
+        if units and statement.continues and statement.position == units[-1][-1].position + 1:
+            units[-1].append(statement)
         else:
-            units.append([one])
+            units.append([statement])
     return units
 
 
@@ -96,7 +98,7 @@ def _is_title(first: Sequence[Statement], last: Sequence[Statement]) -> bool:
     return len(first) == 1 and not first[0].text.endswith(_STOPS) and last[-1].text.endswith(_STOPS)
 
 
-def find_steps(question: str, best: Statement, found: Sequence[Statement]) -> list[Statement]:
+def find_steps(question: str, best: Statement, statements: Sequence[Statement]) -> list[Statement]:
     """The steps ("Step 2. Look for ...") of the best sentence's document, in order, where steps are asked for.
 
     [] without such, or too many.
@@ -104,7 +106,7 @@ def find_steps(question: str, best: Statement, found: Sequence[Statement]) -> li
     if not _STEPS.search(question):
         return []
     document = best.source.passage.document
-    steps = [s for s in found if s.source.passage.document == document and STEP.match(s.text)]
+    steps = [s for s in statements if s.source.passage.document == document and STEP.match(s.text)]
     fits = MIN_STEPS <= len(steps) <= MAX_ITEMS and sum(columns(s.text) for s in steps) <= MAX_COLUMNS
     return sorted(steps, key=lambda s: (s.source.passage.ordinal, s.position)) if fits else []
 
@@ -134,19 +136,19 @@ class Section:
 
     def points(self) -> list[str]:
         """The points of its first list, each with the lines that it is wrapped over."""
-        found: list[str] = []
+        points: list[str] = []
         is_open = False
         for line in self.lines:
             if match := _ITEM.match(line):
-                found.append(match[1])
+                points.append(match[1])
                 is_open = True
             elif is_open and line.strip() and not is_row(line):
-                found[-1] += f" {line.strip()}"
+                points[-1] += f" {line.strip()}"
             elif not line.strip():
                 is_open = False
-            elif found:
+            elif points:
                 break
-        return [plain_text(point) for point in found]
+        return [plain_text(point) for point in points]
 
     def is_numbered(self) -> bool:
         """Whether its list counts its points."""
@@ -156,8 +158,8 @@ class Section:
         """Its subsections, each with its first sentence; those without a sentence are left out."""
         if self.is_document:
             return []  # its chapters are no answer
-        told = ((child, next(iter(child.prose()), "")) for child in self.children)
-        return [(f"**{_unnumbered(child.title)}** {first}", child.source) for child, first in told if first]
+        lead_sentences = ((child, next(iter(child.prose()), "")) for child in self.children)
+        return [(f"**{_unnumbered(child.title)}** {first}", child.source) for child, first in lead_sentences if first]
 
 
 @dataclass(frozen=True, slots=True)
@@ -176,26 +178,28 @@ def find_section_answer(
 ) -> SectionAnswer | None:
     """What the best section says whose heading asks the question; None in most cases.
 
-    `with_parts`: whether its subsections may stand for a list. The text alone answers only under a question or a
+    `with_parts`: whether its subsections may stand for a list, also where it asks for more or less than the heading
+    says. The text alone answers only under a question or a
     heading that says nothing else; to why and how also where it is short.
     """
-    asked = _asked_words(_without_dates(question), tokenizer)
-    if not asked.things:
+    wish = _heading_traits(_without_dates(question), tokenizer)
+    if not wish.things:
         return None
     best: tuple[float, bool, Section] | None = None
     read = list(_sections(sources))  # all lines must be read before a table is looked for
     for section in [*read, *chain.from_iterable(map(_announced_lists, read))]:
-        precision, is_part = _precision(section, asked, tokenizer), not section.is_document
+        precision, is_part = _precision(section, wish, tokenizer), not section.is_document
         if precision >= MIN_PRECISION and (best is None or (precision, is_part) > best[:2]):
             best = (precision, is_part, section)
     if best is None:
         return None
-    explains = asked.cue in ("reason", "manner")
+    explains = wish.cue in ("reason", "manner")
+    with_parts = with_parts or (best[0] == 1 and best[1])
     return _answer_of(best[2], with_parts=with_parts, says_nothing_else=best[0] == 1, explains=explains)
 
 
 @dataclass(frozen=True, slots=True)
-class _Asked:
+class _HeadingTraits:
     """Content words of a question or a heading: which thing, and which side of it ("why", "steps")."""
 
     things: frozenset[str]
@@ -203,30 +207,30 @@ class _Asked:
     cue: str  # answer_patterns.cue_kind
 
 
-def _precision(section: Section, asked: _Asked, tokenizer: Tokenizer) -> float:
+def _precision(section: Section, wish: _HeadingTraits, tokenizer: Tokenizer) -> float:
     """Share of the heading's words that are asked for; 0 where heading, title and table lack a word of the question.
 
     A side that both name ("Why do we need X?", "Why X") counts as one more word of both. A table whose first column is
     named in the question ("Which types of X are there?") counts as a heading that says twice as much.
     """
-    heading = _asked_words(section.title, tokenizer)
-    if {heading.cue, asked.cue} == {"reason", "manner"}:
+    heading = _heading_traits(section.title, tokenizer)
+    if {heading.cue, wish.cue} == {"reason", "manner"}:
         return 0.0  # "How X works" does not say why
-    about = _asked_words(section.source.passage.title, tokenizer).things
-    common = _shared(heading.things, asked.things)
-    given = next(tables(section.lines), None)
-    heads = _asked_words(" ".join(given.head), tokenizer).things if given is not None else frozenset()
-    if common and _shared(asked.things, heading.things | about | heads) == asked.things:
-        sides = len(heading.sides & asked.sides)
+    about = _heading_traits(section.source.passage.title, tokenizer).things
+    common = _shared(heading.things, wish.things)
+    source_table = next(tables(section.lines), None)
+    heads = _heading_traits(" ".join(source_table.head), tokenizer).things if source_table is not None else frozenset()
+    if common and _shared(wish.things, heading.things | about | heads) == wish.things:
+        sides = len(heading.sides & wish.sides)
         return (len(common) + sides) / (len(heading.things) + sides)
-    named = _asked_words(given.head[0], tokenizer).things if given is not None else frozenset()
-    asked_for = named & asked.things
-    return MIN_PRECISION if asked_for and asked.things <= named | heading.things | about else 0.0
+    corner_words = _heading_traits(source_table.head[0], tokenizer).things if source_table is not None else frozenset()
+    asked_for = corner_words & wish.things
+    return MIN_PRECISION if asked_for and wish.things <= corner_words | heading.things | about else 0.0
 
 
-def _shared(words: frozenset[str], others: frozenset[str]) -> frozenset[str]:
+def _shared(words: frozenset[str], heading_words: frozenset[str]) -> frozenset[str]:
     """The words that are among the others, themselves or as a derivation: "fail" and "failur"."""
-    return frozenset(w for w in words if w in others or any(_is_derived(w, other) for other in others))
+    return frozenset(w for w in words if w in heading_words or any(_is_derived(w, other) for other in heading_words))
 
 
 def _is_derived(one: str, other: str) -> bool:
@@ -248,13 +252,13 @@ def _answer_of(section: Section, *, with_parts: bool, says_nothing_else: bool, e
             is_ordered = items is not points or section.is_numbered()
             return SectionAnswer(section.source, intro, fitting, is_ordered)
     sentences = tuple(prose[:MAX_SENTENCES])
-    given = next(tables(section.lines), None)
+    source_table = next(tables(section.lines), None)
     if (
-        given is not None
-        and len(given.rows) <= MAX_ITEMS
-        and _width(*sentences, *chain(given.head, *given.rows)) <= MAX_COLUMNS
+        source_table is not None
+        and len(source_table.rows) <= MAX_ITEMS
+        and _width(*sentences, *chain(source_table.head, *source_table.rows)) <= MAX_COLUMNS
     ):
-        return SectionAnswer(section.source, sentences, table=given)
+        return SectionAnswer(section.source, sentences, table=source_table)
     is_short = len(prose) <= MAX_SENTENCES and not section.is_document
     is_asked = says_nothing_else or (explains and is_short) or is_question(section.title)
     return SectionAnswer(section.source, sentences) if sentences and is_asked else None
@@ -262,9 +266,9 @@ def _answer_of(section: Section, *, with_parts: bool, says_nothing_else: bool, e
 
 def _fitting(items: Sequence[tuple[str, Source]], intro: Sequence[str]) -> tuple[tuple[str, Source], ...]:
     """The points, cut to their first sentences where they are too long together; () if they still are."""
-    for shown in (items, [(next(iter(plain_sentences(text)), text), source) for text, source in items]):
-        if _width(*intro, *(text for text, _ in shown)) <= MAX_COLUMNS:
-            return tuple(shown)
+    for shortest in (items, [(next(iter(plain_sentences(text)), text), source) for text, source in items]):
+        if _width(*intro, *(text for text, _ in shortest)) <= MAX_COLUMNS:
+            return tuple(shortest)
     return ()
 
 
@@ -332,9 +336,9 @@ def _announcing(paragraph: Sequence[str]) -> str:
     return last if last.endswith((":", "：")) and columns(last) <= MAX_ANNOUNCING else ""
 
 
-def _asked_words(text: str, tokenizer: Tokenizer) -> _Asked:
+def _heading_traits(text: str, tokenizer: Tokenizer) -> _HeadingTraits:
     words = frozenset(w for w in tokenizer.words(_unnumbered(text)) if not (w.isdigit() or _COUNT.fullmatch(w)))
-    return _Asked(words - stop_words() - question_sides(), words & question_sides(), cue_kind(text))
+    return _HeadingTraits(words - stop_words() - question_sides(), words & question_sides(), cue_kind(text))
 
 
 def _without_dates(question: str) -> str:

@@ -38,7 +38,7 @@ WEIGHTS_FILE = "sentence_meaning.json"
 
 
 def meaning_scores(
-    question: str, found: Sequence[Statement], words: FloatArray, embedder: Embedder | None, tokenizer: Tokenizer
+    question: str, statements: Sequence[Statement], words: FloatArray, embedder: Embedder | None, tokenizer: Tokenizer
 ) -> FloatArray:
     """float32[n]: log-odds by words, float32[n], and by meaning; those by words where no weights are known.
 
@@ -46,10 +46,10 @@ def meaning_scores(
     as the unlikeliest of these.
     """
     record = _record(embedder)
-    if embedder is None or record is None or not found:
+    if embedder is None or record is None or not statements:
         return words
-    compared = compared_scores(question, found, words, record, embedder, tokenizer)
-    read = pair_scores(question, found, compared, embedder)
+    compared = compared_scores(question, statements, words, record, embedder, tokenizer)
+    read = pair_scores(question, statements, compared, embedder)
     if read is None:
         return compared
     return read_beside(compared, read, record)
@@ -62,15 +62,15 @@ def read_beside(compared: FloatArray, read: FloatArray, record: Mapping[str, flo
 
 
 def best_pair_score(
-    question: str, found: Sequence[Statement], embedder: Embedder, tokenizer: Tokenizer
+    question: str, statements: Sequence[Statement], embedder: Embedder, tokenizer: Tokenizer
 ) -> float | None:
     """The highest log-odds, of the likeliest sentences, that one answers; None where the embedder reads no pairs."""
     record = _record(embedder)
-    if record is None or not found or pair_scorer_of(embedder) is None:
+    if record is None or not statements or pair_scorer_of(embedder) is None:
         return None
-    words = SentenceScorer.shipped().scores(compute_sentence_features(question, found, tokenizer))
-    compared = compared_scores(question, found, words, record, embedder, tokenizer)
-    read = pair_scores(question, found, compared, embedder)
+    words = SentenceScorer.shipped().scores(compute_sentence_features(question, statements, tokenizer))
+    compared = compared_scores(question, statements, words, record, embedder, tokenizer)
+    read = pair_scores(question, statements, compared, embedder)
     return None if read is None else float(np.nanmax(read))
 
 
@@ -80,39 +80,43 @@ def _record(embedder: Embedder | None) -> dict[str, float] | None:
 
 def compared_scores(
     question: str,
-    found: Sequence[Statement],
+    statements: Sequence[Statement],
     words: FloatArray,
     record: Mapping[str, float],
     embedder: Embedder,
     tokenizer: Tokenizer,
 ) -> FloatArray:
     """float32[n]: log-odds by words, float32[n], and vectors, with the weights of an embedding model."""
-    foreign = are_foreign(question, found)
-    cosines = filled(sentence_cosines(question, found, embedder))
-    own = record["own_zh" if language_of(question) == "zh" else "own"] * cosines
+    foreign = are_foreign(question, statements)
+    cosines = filled(sentence_cosines(question, statements, embedder))
+    same_language = record["own_zh" if language_of(question) == "zh" else "own"] * cosines
     across = record["across_constant"] + record["across"] * cosines + record["across_words"] * words
-    across += record["across_covered"] * sentences_covered(question, found, foreign, tokenizer)
-    across += record["across_kind"] * gives_kind(question, found)
-    across -= handicap_across(question, found, embedder=embedder, tokenizer=tokenizer)
-    return np.asarray(words + np.where(foreign, across, own), np.float32)
+    across += record["across_covered"] * sentences_covered(question, statements, foreign, tokenizer)
+    across += record["across_kind"] * gives_kind(question, statements)
+    across -= handicap_across(question, statements, embedder=embedder, tokenizer=tokenizer)
+    return np.asarray(words + np.where(foreign, across, same_language), np.float32)
 
 
 def sentences_covered(
-    question: str, found: Sequence[Statement], foreign: npt.NDArray[np.bool_], tokenizer: Tokenizer
+    question: str, statements: Sequence[Statement], foreign: npt.NDArray[np.bool_], tokenizer: Tokenizer
 ) -> FloatArray:
     """float32[n]: the share of the question's words that each sentence in the other language says, else 0."""
-    shares = np.zeros(len(found), np.float32)
+    shares = np.zeros(len(statements), np.float32)
     places: list[int] = np.flatnonzero(foreign).tolist()
-    shares[places] = covered_across(question, [f"{found[at].text} {found[at].heading}" for at in places], tokenizer)
+    shares[places] = covered_across(
+        question, [f"{statements[at].text} {statements[at].heading}" for at in places], tokenizer
+    )
     return shares
 
 
-def gives_kind(question: str, found: Sequence[Statement]) -> FloatArray:
+def gives_kind(question: str, statements: Sequence[Statement]) -> FloatArray:
     """float32[n]: 1 for each sentence with a figure or time, where the question asks for one."""
     kind = wanted(question)
     if kind == "time":
-        return np.array([_TIME.search(one.text) is not None for one in found], np.float32)
-    return np.array([kind == "number" and PATTERNS[kind].search(one.text) is not None for one in found], np.float32)
+        return np.array([_TIME.search(statement.text) is not None for statement in statements], np.float32)
+    return np.array(
+        [kind == "number" and PATTERNS[kind].search(statement.text) is not None for statement in statements], np.float32
+    )
 
 
 def filled(cosines: FloatArray) -> FloatArray:

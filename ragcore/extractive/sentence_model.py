@@ -87,7 +87,7 @@ WEIGHTS_FILE = "extractive_weights.json"
 class SentenceFeatures:
     """The features of every sentence of a question's sources; the rows stand in the order of the sentences."""
 
-    found: tuple[Statement, ...]
+    statements: tuple[Statement, ...]
     matrix: FloatArray  # float32[n, len(FEATURES)]
     cjk_share: float  # of the question
     kind: Wanted
@@ -102,27 +102,32 @@ def refers_back(text: str) -> bool:
     return _PRONOUN.match(text) is not None
 
 
-def compute_sentence_features(question: str, found: Sequence[Statement], tokenizer: Tokenizer) -> SentenceFeatures:
+def compute_sentence_features(question: str, statements: Sequence[Statement], tokenizer: Tokenizer) -> SentenceFeatures:
     """Every feature of every sentence."""
-    found = tuple(found)
-    key = ("sentence features", tokenizer, question, tuple(map(id, found)))  # by identity: `found` is kept with them
-    table = cached(key, lambda: (found, _table(question, found, tokenizer)))[1].copy()
-    return SentenceFeatures(found, table, cjk_share(question), wanted(question))
+    statements = tuple(statements)
+    key = (
+        "sentence features",
+        tokenizer,
+        question,
+        tuple(map(id, statements)),
+    )  # by identity: `statements` stay with them
+    table = cached(key, lambda: (statements, _table(question, statements, tokenizer)))[1].copy()
+    return SentenceFeatures(statements, table, cjk_share(question), wanted(question))
 
 
-def _table(question: str, found: Sequence[Statement], tokenizer: Tokenizer) -> FloatArray:
+def _table(question: str, statements: Sequence[Statement], tokenizer: Tokenizer) -> FloatArray:
     """float32[n, len(FEATURES)]."""
-    table = np.zeros((len(found), len(FEATURES)), dtype=np.float32)
-    if found:
-        prepared = _Question.of(question, found, tokenizer)
-        for at in range(len(found)):
-            named = prepared.features(at)
-            table[at] = [named[name] for name in FEATURES]
+    table = np.zeros((len(statements), len(FEATURES)), dtype=np.float32)
+    if statements:
+        prepared = _Question.of(question, statements, tokenizer)
+        for at in range(len(statements)):
+            by_name = prepared.features(at)
+            table[at] = [by_name[name] for name in FEATURES]
     return table
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _OwnWords:
+class _Traits:
     """What follows from a sentence and the question alone, whatever stands beside it."""
 
     run: float
@@ -139,11 +144,11 @@ class _Question:
     """A question and its sentences, prepared."""
 
     question: str  # lower case
-    asked: tuple[str, ...]  # terms in order
-    found: Sequence[Statement]
+    question_terms: tuple[str, ...]  # in order
+    statements: Sequence[Statement]
     terms: TermWeights  # those that some sentence has: others cannot tell sentences apart
     sets: list[frozenset[str]]  # terms of each sentence
-    own: list[float]  # coverage of each sentence
+    coverages: list[float]  # of each sentence
     passages: dict[int, tuple[float, float]]  # number of a source -> coverage of all of it, of its title and headings
     holders: dict[int, Counter[str]]  # number of a source -> term -> sentences of it
     mean_terms: float
@@ -154,37 +159,37 @@ class _Question:
     kind: Wanted
     signs: re.Pattern[str] | None
     defines: Callable[[str], float]
-    own_words: dict[str, _OwnWords]  # by text; kept for the question: its sources are looked at again one by one
+    traits_by_text: dict[str, _Traits]  # by text; kept for the question: its sources are looked at again one by one
 
     @classmethod
-    def of(cls, question: str, found: Sequence[Statement], tokenizer: Tokenizer) -> _Question:
-        asked = tuple(tokenizer.terms(question))
-        sets = [frozenset(statement.terms) for statement in found]
-        known = set[str]().union(*sets)
-        terms = TermWeights.of(idf_in((term for term in asked if term in known), sets))
+    def of(cls, question: str, statements: Sequence[Statement], tokenizer: Tokenizer) -> _Question:
+        question_terms = tuple(tokenizer.terms(question))
+        sets = [frozenset(statement.terms) for statement in statements]
+        sentence_terms = set[str]().union(*sets)
+        terms = TermWeights.of(idf_in((term for term in question_terms if term in sentence_terms), sets))
         is_cjk = cjk_share(question) >= 0.3
         lower = question.lower()
         holders: dict[int, Counter[str]] = {}
-        for statement, present in zip(found, sets, strict=True):
+        for statement, present in zip(statements, sets, strict=True):
             holders.setdefault(statement.source.number, Counter()).update(present & terms.weights.keys())
         return cls(
             question=lower,
-            asked=asked,
-            found=found,
+            question_terms=question_terms,
+            statements=statements,
             terms=terms,
             sets=sets,
-            own=[terms.coverage(present) for present in sets],
-            passages=_passage_coverage(terms, found, holders, tokenizer),
+            coverages=[terms.coverage(present) for present in sets],
+            passages=_passage_coverage(terms, statements, holders, tokenizer),
             holders=holders,
-            mean_terms=sum(len(s.terms) for s in found) / len(found) or 1.0,
-            best_prior=max(s.source.score for s in found),
-            pairs=frozenset(zip(asked, asked[1:], strict=False)),
+            mean_terms=sum(len(s.terms) for s in statements) / len(statements) or 1.0,
+            best_prior=max(s.source.score for s in statements),
+            pairs=frozenset(zip(question_terms, question_terms[1:], strict=False)),
             pieces=re.findall(rf"[{CJK}]|[^\W{CJK}]+", lower) if is_cjk else re.findall(r"\w+", lower),
             joiner="" if is_cjk else " ",
             kind=wanted(question),
             signs=answer_cues(question),
             defines=definition_test(question),
-            own_words=cached(("own words of sentences", question), dict),
+            traits_by_text=cached(("traits of sentences", question), dict),
         )
 
     def features(self, at: int) -> dict[str, float]:
@@ -193,34 +198,34 @@ class _Question:
 
     def _coverage(self, at: int) -> dict[str, float]:
         """How much of the question the sentence has, and what its neighbours add."""
-        statement, present, own, cover = self.found[at], self.sets[at], self.own[at], self.terms
-        has_before = at > 0 and self.found[at - 1].source is statement.source
-        has_behind = at + 1 < len(self.found) and self.found[at + 1].source is statement.source
+        statement, present, coverage, cover = self.statements[at], self.sets[at], self.coverages[at], self.terms
+        has_before = at > 0 and self.statements[at - 1].source is statement.source
+        has_behind = at + 1 < len(self.statements) and self.statements[at + 1].source is statement.source
         before: frozenset[str] = self.sets[at - 1] if has_before else frozenset()
         behind: frozenset[str] = self.sets[at + 1] if has_behind else frozenset()
         discount = 2.2 * bm25_saturation(1, len(statement.terms) / self.mean_terms, b=LENGTH_B)
         return {
-            "coverage": own,
-            "dense_coverage": own * min(MOST_DISCOUNT, discount),
+            "coverage": coverage,
+            "dense_coverage": coverage * min(MOST_DISCOUNT, discount),
             "rare_coverage": cover.rare_coverage(present),
-            "soft_coverage": share_by_beginning(set(self.asked), present, letters=PREFIX),
-            "before": cover.coverage(present | before) - own,
-            "behind": cover.coverage(present | behind) - own,
-            "leader": self.own[at - 1] if before else 0.0,
+            "soft_coverage": share_by_beginning(set(self.question_terms), present, letters=PREFIX),
+            "before": cover.coverage(present | before) - coverage,
+            "behind": cover.coverage(present | behind) - coverage,
+            "leader": self.coverages[at - 1] if before else 0.0,
             "adjacency": adjacent_share(self.pairs, statement.terms),
-            "run": self._own_words(statement.text).run,
+            "run": self._traits(statement.text).run,
         }
 
     def _source(self, at: int) -> dict[str, float]:
         """How its source covers the question, and how it was ranked."""
-        statement, present = self.found[at], self.sets[at]
+        statement, present = self.statements[at], self.sets[at]
         number, prior = statement.source.number, statement.source.score
         whole, head = self.passages[number]
         holders = self.holders[number]
         relative = prior / self.best_prior if self.best_prior > 0 else 1.0
         return {
             "passage": whole,
-            "share_of_passage": self.own[at] / whole if whole else 0.0,
+            "share_of_passage": self.coverages[at] / whole if whole else 0.0,
             "title": head,
             "only_here": self.terms.coverage({term for term in present if holders[term] == 1}),
             "prior": prior,
@@ -230,40 +235,40 @@ class _Question:
 
     def _answer_form(self, at: int) -> dict[str, float]:
         """Whether it holds what was asked for, or says it as answers do."""
-        own = self._own_words(self.found[at].text)
-        is_there = float(bool(own.around))
+        traits = self._traits(self.statements[at].text)
+        is_there = float(bool(traits.around))
         weights = self.terms.weights
-        held = ({term for term in weights if term.removesuffix("i") in around} for around in own.around)
+        terms_around = ({term for term in weights if term.removesuffix("i") in around} for around in traits.around)
         return {
             "number": is_there * (self.kind == "number"),
             "time": is_there * (self.kind == "time"),
             "name": is_there * (self.kind in ("person", "place", "name")),
-            "near": max(map(self.terms.coverage, held), default=0.0),
-            "definition": own.definition,
-            "sign": own.sign,
-            "question": own.question,
+            "near": max(map(self.terms.coverage, terms_around), default=0.0),
+            "definition": traits.definition,
+            "sign": traits.sign,
+            "question": traits.question,
         }
 
     def _wording(self, at: int) -> dict[str, float]:
         """Its length and form, whatever the question."""
-        statement = self.found[at]
-        own = self._own_words(statement.text)
+        statement = self.statements[at]
+        traits = self._traits(statement.text)
         return {
-            "novelty": log_length(len(self.sets[at].difference(self.asked)), 4),
+            "novelty": log_length(len(self.sets[at].difference(self.question_terms)), 4),
             "length": log_length(len(statement.terms), 4),
             "opening": float(statement.position == 0),
-            "pronoun": own.pronoun,
-            "unfinished": own.unfinished,
+            "pronoun": traits.pronoun,
+            "unfinished": traits.unfinished,
             "row": float(statement.is_row),
             "item": float(statement.is_item),
         }
 
-    def _own_words(self, text: str) -> _OwnWords:
+    def _traits(self, text: str) -> _Traits:
         """What follows from the words of the question and of one sentence."""
-        if (known := self.own_words.get(text)) is None:
+        if (traits := self.traits_by_text.get(text)) is None:
             lower = text.lower()
             body = lower if not self.joiner else " ".join(re.findall(r"\w+", lower))
-            known = self.own_words[text] = _OwnWords(
+            traits = self.traits_by_text[text] = _Traits(
                 run=longest_literal_run(self.pieces, body, joiner=self.joiner),
                 around=tuple(self._around_wanted(text, lower)),
                 definition=self.defines(text),
@@ -272,7 +277,7 @@ class _Question:
                 pronoun=float(refers_back(text)),
                 unfinished=float(not _FINISHED.search(text)),
             )
-        return known
+        return traits
 
     def _around_wanted(self, text: str, lower: str) -> Iterator[str]:
         """Around each place where what was asked for stands here and not in the question, the text in lower case."""
@@ -284,11 +289,11 @@ class _Question:
 
 
 def _passage_coverage(
-    terms: TermWeights, found: Sequence[Statement], holders: dict[int, Counter[str]], tokenizer: Tokenizer
+    terms: TermWeights, statements: Sequence[Statement], holders: dict[int, Counter[str]], tokenizer: Tokenizer
 ) -> dict[int, tuple[float, float]]:
     """Coverage of each source with its title and headings, and of these alone."""
     shares: dict[int, tuple[float, float]] = {}
-    for statement in found:
+    for statement in statements:
         passage, number = statement.source.passage, statement.source.number
         if number not in shares:
             head = set(tokenizer.terms(" ".join((passage.title, *passage.heading_path))))
@@ -307,13 +312,13 @@ class SentenceScorer:
         """The weights that come with the product. Raises ValueError if they are of other features."""
         return _shipped()
 
-    def scores(self, known: SentenceFeatures) -> FloatArray:
+    def scores(self, features: SentenceFeatures) -> FloatArray:
         """float32[n]: log-odds within one question; only their differences mean anything."""
-        return np.asarray(design(known) @ np.asarray(self.weights, np.float32), dtype=np.float32)
+        return np.asarray(design(features) @ np.asarray(self.weights, np.float32), dtype=np.float32)
 
-    def probabilities(self, known: SentenceFeatures) -> FloatArray:
+    def probabilities(self, features: SentenceFeatures) -> FloatArray:
         """float32[n]: how likely each sentence is the one that answers, given that one of them does; sum 1."""
-        return chances_of(self.scores(known))
+        return chances_of(self.scores(features))
 
 
 def chances_of(scores: FloatArray) -> FloatArray:
@@ -322,9 +327,9 @@ def chances_of(scores: FloatArray) -> FloatArray:
     return np.asarray(powers / powers.sum(), dtype=np.float32) if len(powers) else powers
 
 
-def design(known: SentenceFeatures) -> FloatArray:
+def design(features: SentenceFeatures) -> FloatArray:
     """float32[n, 2f]: the features and their interactions with the script of the question."""
-    return np.hstack([known.matrix, known.matrix * np.float32(known.cjk_share)]).astype(np.float32)
+    return np.hstack([features.matrix, features.matrix * np.float32(features.cjk_share)]).astype(np.float32)
 
 
 @cache

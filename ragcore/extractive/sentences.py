@@ -99,7 +99,7 @@ def read_statements(sources: Sequence[Source], tokenizer: Tokenizer) -> list[Sta
 
 
 def _statements(sources: Sequence[Source], tokenizer: Tokenizer) -> list[Statement]:
-    found = []
+    statements = []
     for source in sources:
         titles = {source.passage.title, *source.passage.heading_path}
         for position, piece in enumerate(_kept_pieces(source.text)):
@@ -107,7 +107,7 @@ def _statements(sources: Sequence[Source], tokenizer: Tokenizer) -> list[Stateme
                 continue
             if len(_LETTER.findall(piece.text)) >= MIN_LETTERS:
                 terms = tuple(tokenizer.terms(piece.text))
-                found.append(
+                statements.append(
                     Statement(
                         source=source,
                         position=position,
@@ -123,7 +123,7 @@ def _statements(sources: Sequence[Source], tokenizer: Tokenizer) -> list[Stateme
                         continues=piece.continues,
                     )
                 )
-    return found
+    return statements
 
 
 def plain_sentences(text: str) -> Iterator[str]:
@@ -177,8 +177,8 @@ def _pieces(text: str) -> Iterator[_Piece]:
         if _RULE.fullmatch(raw) or _is_bare_title(raw):
             continue
         for piece in _CLAUSE.split(raw) if len(raw) > LONG_CHARS else [raw]:
-            own = plain_text(piece)
-            intro, plain = announced, f"{announced}{_answering(own, heading)}"
+            plain_piece = plain_text(piece)
+            intro, plain = announced, f"{announced}{_answering(plain_piece, heading)}"
             announced = ""
             if plain.endswith((":", "：")) and len(plain) < LONG_CHARS:
                 announced = f"{plain} "

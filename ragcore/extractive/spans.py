@@ -48,40 +48,40 @@ _GOES_ON = re.compile(
 )
 
 
-def main_source(found: Sequence[Statement], scores: FloatArray, aspects: FloatArray) -> Places:
+def main_source(statements: Sequence[Statement], scores: FloatArray, aspects: FloatArray) -> Places:
     """The places of the sentences of the section that explains: its best sentence and its source's rank both count."""
-    if not found:
+    if not statements:
         return np.zeros(0, np.intp)
-    best_prior = max(max(s.source.score for s in found), LEAST_PRIOR)
+    best_prior = max(max(s.source.score for s in statements), LEAST_PRIOR)
     worth = (scores + ASPECT_WEIGHT * aspects) / SCORE_SCALE
-    worth = worth + PRIOR_WEIGHT * np.array([np.log(max(s.source.score / best_prior, LEAST_PRIOR)) for s in found])
-    best = found[int(worth.argmax())]
+    worth = worth + PRIOR_WEIGHT * np.array([np.log(max(s.source.score / best_prior, LEAST_PRIOR)) for s in statements])
+    best = statements[int(worth.argmax())]
     return np.array(
-        [at for at, s in enumerate(found) if s.source is best.source and s.heading == best.heading], np.intp
+        [at for at, s in enumerate(statements) if s.source is best.source and s.heading == best.heading], np.intp
     )
 
 
-def choose_runs(found: Sequence[Statement], places: Places, chances: FloatArray, question: str) -> list[Statement]:
+def choose_runs(statements: Sequence[Statement], places: Places, chances: FloatArray, question: str) -> list[Statement]:
     """One or two runs of a source's sentences, in its order. `chances`: of every statement to belong into the answer.
 
     A run does not begin with a sentence that refers to the one before it; where its best sentence does, the one before
     comes with it.
     """
-    usable = np.array([at for at in places if is_of_use(found[at], question)], dtype=np.intp)
+    usable = np.array([at for at in places if is_of_use(statements[at], question)], dtype=np.intp)
     if not len(usable):
         return []
     best = int(chances[usable].argmax())
     first = max(0, min(best - SEEN // 2, len(usable) - SEEN))
     usable = usable[first : first + SEEN]
-    widths = np.array([max(columns(found[at].text), 1) for at in usable], np.float64)
-    opens = np.array([at == 0 or not needs_before(found[usable[at]].text) for at in range(len(usable))])
-    kept = _best_runs(np.asarray(chances[usable], np.float64), widths, opens)
-    return [found[usable[at]] for at in _completed(kept, widths)]
+    widths = np.array([max(columns(statements[at].text), 1) for at in usable], np.float64)
+    opens = np.array([at == 0 or not needs_before(statements[usable[at]].text) for at in range(len(usable))])
+    chosen = _best_runs(np.asarray(chances[usable], np.float64), widths, opens)
+    return [statements[usable[at]] for at in _completed(chosen, widths)]
 
 
-def _completed(kept: Sequence[int], widths: Numbers) -> list[int]:
+def _completed(chosen: Sequence[int], widths: Numbers) -> list[int]:
     """The places, and more behind them where that is hardly anything."""
-    full = set(kept)
+    full = set(chosen)
     last = max(full)
     while sum(widths[at] for at in full) < LEAST_COLUMNS and last + 1 < len(widths):
         last += 1
@@ -108,14 +108,16 @@ def _is_beside(runs: Sequence[Statement], at: int, first: int, last: int) -> boo
 
 
 def paragraph_around(
-    best: Statement, found: Sequence[Statement], question: str, *, most_columns: int
+    best: Statement, statements: Sequence[Statement], question: str, *, most_columns: int
 ) -> list[Statement]:
     """The paragraph of the best sentence; of one that is too long, the best sentence and its neighbours."""
-    section = [s for s in found if s.source is best.source and s.heading == best.heading and is_of_use(s, question)]
+    section = [
+        s for s in statements if s.source is best.source and s.heading == best.heading and is_of_use(s, question)
+    ]
     usable = section if best in section else [best]
-    own = [s for s in usable if s.paragraph == best.paragraph]
-    if sum(columns(s.text) for s in own) <= most_columns:
-        return own
+    paragraph = [s for s in usable if s.paragraph == best.paragraph]
+    if sum(columns(s.text) for s in paragraph) <= most_columns:
+        return paragraph
     return nearest(usable, np.array([s is best for s in usable], np.float32), most_columns=most_columns)
 
 
@@ -130,27 +132,27 @@ def _best_runs(chances: Numbers, widths: Numbers, opens: npt.NDArray[np.bool_]) 
     starts, ends = np.triu_indices(size)
     allowed = opens[starts]
     starts, ends = starts[allowed], ends[allowed] + 1
-    wanted, shown, right = (np.r_[0.0, np.cumsum(values)] for values in (chances, widths, chances * widths))
-    parts = [total[ends] - total[starts] for total in (wanted, shown, right)]
-    ones = _worth(parts[0], parts[1], parts[2], float(wanted[-1]))
+    chance_sums, width_sums, right = (np.r_[0.0, np.cumsum(values)] for values in (chances, widths, chances * widths))
+    parts = [total[ends] - total[starts] for total in (chance_sums, width_sums, right)]
+    ones = _worth(parts[0], parts[1], parts[2], float(chance_sums[-1]))
     at = int(ones.argmax())
     best, runs = float(ones[at]), [(starts[at], ends[at])]
     behind = starts[None, :] > ends[:, None]
     if behind.any():
         sums = [part[:, None] + part[None, :] for part in parts]
-        pairs = _worth(sums[0], sums[1], sums[2], float(wanted[-1]))
+        pairs = _worth(sums[0], sums[1], sums[2], float(chance_sums[-1]))
         pairs[~behind] = -1.0
-        one, two = np.unravel_index(int(pairs.argmax()), pairs.shape)
-        if pairs[one, two] > best:
-            runs = [(starts[one], ends[one]), (starts[two], ends[two])]
+        first, second = np.unravel_index(int(pairs.argmax()), pairs.shape)
+        if pairs[first, second] > best:
+            runs = [(starts[first], ends[first]), (starts[second], ends[second])]
     return [place for start, end in runs for place in range(int(start), int(end))]
 
 
-def _worth(wanted: Numbers, shown: Numbers, right: Numbers, all_wanted: float) -> Numbers:
+def _worth(chances: Numbers, widths: Numbers, right: Numbers, all_wanted: float) -> Numbers:
     """Expected F1, less the price of length."""
-    recall, precision = wanted / (all_wanted + MISSED), right / shown
-    worth = 2 * recall * precision / np.maximum(recall + precision, 1e-9) - PRICE * shown / 1000
-    return np.asarray(np.where(shown > MOST_COLUMNS, worth - 1.0, worth), np.float64)
+    recall, precision = chances / (all_wanted + MISSED), right / widths
+    worth = 2 * recall * precision / np.maximum(recall + precision, 1e-9) - PRICE * widths / 1000
+    return np.asarray(np.where(widths > MOST_COLUMNS, worth - 1.0, worth), np.float64)
 
 
 def point_columns(question: str, extent: Extent) -> int:
@@ -159,40 +161,40 @@ def point_columns(question: str, extent: Extent) -> int:
 
 
 def choose_points(
-    found: Sequence[Statement], worth: FloatArray, question: str, *, most_columns: int
+    statements: Sequence[Statement], worth: FloatArray, question: str, *, most_columns: int
 ) -> list[list[Statement]]:
     """The best sentences of all sources within a budget, as runs in the order of their sources.
 
     `worth`: of each sentence as a point (focus.point_worth).
     """
     order = np.argsort(-worth, kind="stable")
-    kept: list[int] = []
+    chosen: list[int] = []
     used = 0
     for place in map(int, order):
-        width = columns(found[place].text)
-        if not is_of_use(found[place], question) or (kept and used + width > most_columns):
+        width = columns(statements[place].text)
+        if not is_of_use(statements[place], question) or (chosen and used + width > most_columns):
             continue
-        terms = set(found[place].terms)
-        if any(jaccard(terms, set(found[other].terms)) > SAME for other in kept):
+        terms = set(statements[place].terms)
+        if any(jaccard(terms, set(statements[other].terms)) > SAME for other in chosen):
             continue
-        kept.append(place)
+        chosen.append(place)
         used += width
         if used > ENOUGH * most_columns:
             break
-    return as_runs(found, kept)
+    return as_runs(statements, chosen)
 
 
-def as_runs(found: Sequence[Statement], kept: Sequence[int]) -> list[list[Statement]]:
+def as_runs(statements: Sequence[Statement], places: Sequence[int]) -> list[list[Statement]]:
     """Neighbours of one source together; a source whose sentence came first comes first."""
     rank: dict[int, int] = {}
-    for place in kept:
-        rank.setdefault(found[place].source.number, len(rank))
+    for place in places:
+        rank.setdefault(statements[place].source.number, len(rank))
     runs: list[list[Statement]] = []
     last = -2
-    for place in sorted(kept, key=lambda at: (rank[found[at].source.number], at)):
-        if place == last + 1 and runs and runs[-1][0].source is found[place].source:
-            runs[-1].append(found[place])
+    for place in sorted(places, key=lambda at: (rank[statements[at].source.number], at)):
+        if place == last + 1 and runs and runs[-1][0].source is statements[place].source:
+            runs[-1].append(statements[place])
         else:
-            runs.append([found[place]])
+            runs.append([statements[place]])
         last = place
     return runs

@@ -39,48 +39,49 @@ class Procedure:
 
 
 def find_procedure(
-    question: str, found: Sequence[Statement], scores: FloatArray, tokenizer: Tokenizer
+    question: str, statements: Sequence[Statement], scores: FloatArray, tokenizer: Tokenizer
 ) -> Procedure | None:
     """The section with steps that fits a question best; None where another one fits clearly better, or it is too long.
 
     `scores`: float32[n], log-odds of the statements.
     """
     sections: dict[tuple[int, str], list[int]] = {}
-    for at, statement in enumerate(found):
+    for at, statement in enumerate(statements):
         sections.setdefault((statement.source.number, statement.heading), []).append(at)
-    asked = set(tokenizer.terms(question)) - stop_words()
+    question_terms = set(tokenizer.terms(question)) - stop_words()
 
     def worth(key: tuple[int, str]) -> float:
         places = sections[key]
         best = np.sort(scores[places])[-BEST:]
-        named = set(tokenizer.terms(key[1])) - stop_words()
-        common = len(named & asked)
-        shares = common / max(len(asked), 1) + common / max(len(named), 1)
+        heading_terms = set(tokenizer.terms(key[1])) - stop_words()
+        common = len(heading_terms & question_terms)
+        shares = common / max(len(question_terms), 1) + common / max(len(heading_terms), 1)
         return float(np.logaddexp.reduce(best)) + HEADING_WEIGHT * shares
 
     action = _known_action(question, tokenizer)
     worths = {key: worth(key) for key in sections}
-    told = {
+    section_worths = {
         key: worths[key]
         for key, places in sections.items()
-        if _has_steps(found, places) and _tells_action(action, question, [found[at] for at in places], tokenizer)
+        if _has_steps(statements, places)
+        and _tells_action(action, question, [statements[at] for at in places], tokenizer)
     }
-    chosen = max(told, key=told.__getitem__, default=None)
-    if chosen is None or told[chosen] < max(worths.values()) - NEARLY_BEST:
+    chosen = max(section_worths, key=section_worths.__getitem__, default=None)
+    if chosen is None or section_worths[chosen] < max(worths.values()) - NEARLY_BEST:
         return None
-    units = statement_units([found[at] for at in sections[chosen]])
-    if sum(columns(one.text) for unit in units for one in unit) > MOST_COLUMNS:
+    units = statement_units([statements[at] for at in sections[chosen]])
+    if sum(columns(sentence.text) for unit in units for sentence in unit) > MOST_COLUMNS:
         return None
     points = [at for at, unit in enumerate(units) if _is_step(unit[0])]
     return Procedure(
-        before=tuple(one for unit in units[: points[0]] for one in unit),
+        before=tuple(sentence for unit in units[: points[0]] for sentence in unit),
         steps=tuple(map(tuple, units[points[0] : points[-1] + 1])),
-        behind=tuple(one for unit in units[points[-1] + 1 :] for one in unit),
+        behind=tuple(sentence for unit in units[points[-1] + 1 :] for sentence in unit),
     )
 
 
-def _has_steps(found: Sequence[Statement], places: Sequence[int]) -> bool:
-    return sum(_is_step(found[at]) for at in places) >= LEAST_STEPS
+def _has_steps(statements: Sequence[Statement], places: Sequence[int]) -> bool:
+    return sum(_is_step(statements[at]) for at in places) >= LEAST_STEPS
 
 
 def _known_action(question: str, tokenizer: Tokenizer) -> str:
@@ -96,10 +97,10 @@ def _tells_action(action: str, question: str, section: Sequence[Statement], toke
     """
     if not action or are_foreign(question, section[:1]).any():
         return True
-    text = " ".join((section[0].source.passage.title, section[0].heading, *(one.text for one in section)))
-    others = {word for word in re.findall(r"[a-z]+", question.lower()) if word != action}
-    said = re.sub(r"[A-Za-z]+", lambda word: "" if word[0].lower() in others else word[0], text)
-    return speaks_of(said, action, tokenizer)
+    text = " ".join((section[0].source.passage.title, section[0].heading, *(statement.text for statement in section)))
+    other_words = {word for word in re.findall(r"[a-z]+", question.lower()) if word != action}
+    plain_text = re.sub(r"[A-Za-z]+", lambda word: "" if word[0].lower() in other_words else word[0], text)
+    return speaks_of(plain_text, action, tokenizer)
 
 
 def _is_step(statement: Statement) -> bool:

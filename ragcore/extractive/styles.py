@@ -17,33 +17,33 @@ def shortened(text: str, worth: Callable[[str], float] = len) -> str:
 
     `worth`: how well a sentence answers, higher is better; it gets sentences without marks.
     """
-    kept: list[str] = []
+    shortened_blocks: list[str] = []
     for block in _blocks(text):
         if _HEADING.fullmatch(block):
-            if kept:
+            if shortened_blocks:
                 break  # what follows are further points
             continue
         lines = block.splitlines()
         if _is_table(lines):
-            kept.append(block)
+            shortened_blocks.append(block)
         elif all(_ITEM.match(line) for line in lines):
-            kept.append("\n".join(map(_first_of_item, lines)))
-        elif not kept:
-            kept.append(_best(_cited(block), worth))
-    return "\n\n".join(kept) or text
+            shortened_blocks.append("\n".join(map(_first_of_item, lines)))
+        elif not shortened_blocks:
+            shortened_blocks.append(_best(_cited(block), worth))
+    return "\n\n".join(shortened_blocks) or text
 
 
 def quoted(text: str) -> str:
     """Every sentence as a quotation of its own with its source, in order; headings and emphasis are left out."""
-    told: list[str] = []
+    quotations: list[str] = []
     for block in _blocks(text):
         lines = block.splitlines()
         if _is_table(lines):
-            told.append(block)
+            quotations.append(block)
         elif not _HEADING.fullmatch(block):
             plain = "\n".join(match["text"] if (match := _ITEM.match(line)) else line for line in lines)
-            told += [f"> {sentence}" for sentence in _cited(plain.replace("**", ""))]
-    return "\n\n".join(told) or text
+            quotations += [f"> {sentence}" for sentence in _cited(plain.replace("**", ""))]
+    return "\n\n".join(quotations) or text
 
 
 def _blocks(text: str) -> list[str]:

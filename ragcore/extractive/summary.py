@@ -63,29 +63,30 @@ def summary_runs(
     """
     every = read_statements(sources, tokenizer)
     messages = _messages(every)
-    found = _once([s for s in every if not is_mail_head(s)])
+    statements = _once([s for s in every if not is_mail_head(s)])
     read = max(READ_OF_PASSAGE, READ_TOGETHER // max(len(sources), 1))
-    usable = [s for s in found if s.position < read and SHORT_COLUMNS <= columns(s.text) <= LONG_COLUMNS]
+    usable = [s for s in statements if s.position < read and SHORT_COLUMNS <= columns(s.text) <= LONG_COLUMNS]
     usable = [s for s in usable if s.terms]
     if not usable:
-        return [found[:1]] if found else []
+        return [statements[:1]] if statements else []
     worths = {
-        id(s): float(worth) for s, worth in zip(usable, _worths(usable, messages, _abstract(found), wish), strict=True)
+        id(s): float(worth)
+        for s, worth in zip(usable, _worths(usable, messages, _abstract(statements), wish), strict=True)
     }
-    runs = [run for run in _runs(found) if any(id(s) in worths for s in run)]
+    runs = [run for run in _runs(statements) if any(id(s) in worths for s in run)]
     if most <= BRIEF_POINTS:  # a table is no sentence
         runs = [run for run in runs if not run[0].head] or runs
     chosen: list[int] = []
-    said: set[str] = set()
+    covered_terms: set[str] = set()
     used = 0
     for at in sorted(range(len(runs)), key=lambda at: -max(worths.get(id(s), 0.0) for s in runs[at])):
         terms = {term for s in runs[at] for term in s.terms}
         wide = sum(columns(s.text) for s in runs[at])
         wide = min(wide, TABLE_COLUMNS) if runs[at][0].head else wide
-        if used + wide > MOST_COLUMNS or len(terms & said) > ALIKE * len(terms):
+        if used + wide > MOST_COLUMNS or len(terms & covered_terms) > ALIKE * len(terms):
             continue
         chosen.append(at)
-        said |= terms
+        covered_terms |= terms
         used += wide
         if len(chosen) == most:
             break
@@ -119,16 +120,16 @@ def summary_passages(
     return [source.passage for source in sources if source.number in numbers]
 
 
-def _once(found: Sequence[Statement]) -> list[Statement]:
+def _once(statements: Sequence[Statement]) -> list[Statement]:
     """The sentences without those that the end of one passage and the beginning of the next both have."""
     first: dict[str, Statement] = {}
-    return [s for s in found if s.is_row or first.setdefault(s.text, s).source is s.source]
+    return [s for s in statements if s.is_row or first.setdefault(s.text, s).source is s.source]
 
 
-def _runs(found: Sequence[Statement]) -> list[list[Statement]]:
+def _runs(statements: Sequence[Statement]) -> list[list[Statement]]:
     """The sentences in order: rows of one table together, also over two passages, and pairs of sentences."""
     runs: list[list[Statement]] = []
-    for statement in found:
+    for statement in statements:
         last = runs[-1] if runs else []
         if last and (_is_same_table(last[-1], statement) if statement.head else _is_pair(last, statement)):
             last.append(statement)
@@ -137,11 +138,11 @@ def _runs(found: Sequence[Statement]) -> list[list[Statement]]:
     return runs
 
 
-def _abstract(found: Sequence[Statement]) -> set[int]:
+def _abstract(statements: Sequence[Statement]) -> set[int]:
     """The identities of the sentences of an abstract: from the word that opens it to the next heading."""
     inside: set[int] = set()
     section: tuple[int, str] | None = None
-    for statement in found:
+    for statement in statements:
         here = (statement.source.number, statement.heading)
         if _ABSTRACT.match(statement.text) or _ABSTRACT.fullmatch(statement.heading.strip(_MARKS_OF_HEADING)):
             section = here
@@ -195,7 +196,7 @@ def _worths(usable: Sequence[Statement], messages: Mapping[int, int], abstract: 
     frequency = Counter(term for text in texts for term in text)
     rarity = idf_in(frequency, texts)
     worths = np.zeros(len(usable), np.float32)
-    seen: set[tuple[int, int, str]] = set()
+    opened_sections: set[tuple[int, int, str]] = set()
     for at, statement in enumerate(usable):
         terms = texts[at]
         shared = sum(min(frequency[term], OFTEN) * rarity[term] for term in terms)
@@ -204,10 +205,10 @@ def _worths(usable: Sequence[Statement], messages: Mapping[int, int], abstract: 
         worths[at] = shared / (len(terms) + 4) * _weight(statement, wish)
         if at == 0 and not message:
             worths[at] *= FIRST_OF_TEXT
-        elif section not in seen:
+        elif section not in opened_sections:
             worths[at] *= FIRST_OF_SECTION
         worths[at] *= ABSTRACT if id(statement) in abstract else 1.0
-        seen.add(section)
+        opened_sections.add(section)
     return worths
 
 

@@ -37,7 +37,7 @@ _REPLY = re.compile(
 
 def wants_summary(question: str) -> bool:
     """Whether a question wants something summed up."""
-    return asked_extent(question, named=1) == "summary"
+    return asked_extent(question, names=1) == "summary"
 
 
 def summary_points(question: str) -> int:
@@ -65,18 +65,18 @@ def names_document(
     Its codes and dates may stand in the first passage, too. `passages`: those of the document that were found, in
     reading order; `first`: of the document, where it may not be among them.
     """
-    names = "\n".join(f"{one.title} {' '.join(one.heading_path)} {one.external_id}" for one in passages)
+    names = "\n".join(f"{passage.title} {' '.join(passage.heading_path)} {passage.external_id}" for passage in passages)
     begins, plain = f"{names}\n{(first or passages[0]).text}", nfkc(question)
     mentions, codes = date_mentions(plain), codes_in(question)
-    if without_codes(codes, begins) or dates_not_in([one.date for one in mentions], [begins]):
+    if without_codes(codes, begins) or dates_not_in([mention.date for mention in mentions], [begins]):
         return False
     for mention in reversed(mentions):
         plain = f"{plain[: mention.start]} {plain[mention.end :]}"
     plain = _LENGTH.sub(" ", plain)
     passed = stop_words().union(read_spaced_words("ragcore.extractive", "summary_words.txt"))
-    asked = {word for word in tokenizer.words(plain) if word not in passed and not word.isdigit()}
-    known, lower = set(tokenizer.words(names)), names.lower()
-    of_codes = {word for word in asked if any(folded_code(word) in folded_code(code) for code in codes)}
-    lacking = [word for word in asked - of_codes if word not in known and word not in lower]
-    is_named = bool(asked) or any(one.date.day for one in mentions)
-    return is_named and len(lacking) <= len(asked) // LACKING
+    question_words = {word for word in tokenizer.words(plain) if word not in passed and not word.isdigit()}
+    name_words, lower = set(tokenizer.words(names)), names.lower()
+    of_codes = {word for word in question_words if any(folded_code(word) in folded_code(code) for code in codes)}
+    lacking = [word for word in question_words - of_codes if word not in name_words and word not in lower]
+    is_named = bool(question_words) or any(mention.date.day for mention in mentions)
+    return is_named and len(lacking) <= len(question_words) // LACKING

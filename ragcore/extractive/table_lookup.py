@@ -23,7 +23,7 @@ FIRST_ROWS = 5  # of a longer table that is counted
 
 def find_rows_of_kind(
     question: str,
-    found: Sequence[Statement],
+    statements: Sequence[Statement],
     tokenizer: Tokenizer,
     *,
     whole: frozenset[int] = frozenset(),
@@ -36,37 +36,37 @@ def find_rows_of_kind(
     """
     if not wants_rows(question):
         return None
-    asked = RowQuestion.of(question, tokenizer)
-    tables_ = [LookupTable(members, tokenizer) for members in _tables(found)]
-    if (chosen := select_rows(asked, tables_, across=across)) is not None:
-        shown = chosen.table.with_column(chosen.rows[:MOST_ROWS], chosen.column)
-        return _counted(question, shown, chosen.table, len(chosen.rows), whole)
+    row_question = RowQuestion.of(question, tokenizer)
+    tables_ = [LookupTable(members, tokenizer) for members in _tables(statements)]
+    if (chosen := select_rows(row_question, tables_, across=across)) is not None:
+        answer = chosen.table.with_column(chosen.rows[:MOST_ROWS], chosen.column)
+        return _counted(question, answer, chosen.table, len(chosen.rows), whole)
     if not asks_rows(question):
         return None
     if asks_count(question):  # two parts of the P10 are not two of its alarms
         thing = frozenset(tokenizer.words(counted_thing(question)))
-        tables_ = [table for table in tables_ if (table.is_of(thing) if thing else table.common_words(asked))]
-    kinds = [(table, rows) for table in tables_ if 0 < len(rows := table.of_kind(asked)) <= MOST_ROWS]
+        tables_ = [table for table in tables_ if (table.is_of(thing) if thing else table.common_words(row_question))]
+    kinds = [(table, rows) for table in tables_ if 0 < len(rows := table.of_kind(row_question)) <= MOST_ROWS]
     if not kinds and asks_count(question):
-        kinds = [(table, rows) for table in tables_ if (rows := table.all_counted(asked))]
+        kinds = [(table, rows) for table in tables_ if (rows := table.all_counted(row_question))]
     if not kinds and wanted(question) not in ("number", "time"):
-        kinds = [(table, rows) for table in tables_ if 0 < len(rows := table.all_asked(asked)) <= MOST_ROWS]
+        kinds = [(table, rows) for table in tables_ if 0 < len(rows := table.all_asked(row_question)) <= MOST_ROWS]
     if not kinds:
         return None
-    table, rows = _likeliest(kinds, asked)
-    if asks_count(question) and (given := table.given_number(asked, rows)):
-        return given
-    shown = table.shown(rows[:FIRST_ROWS] if len(rows) > MOST_ROWS else rows, asked)
-    return _counted(question, shown, table, len(rows), whole)
+    table, rows = _likeliest(kinds, row_question)
+    if asks_count(question) and (number_cells := table.given_number(row_question, rows)):
+        return number_cells
+    answer = table.shown(rows[:FIRST_ROWS] if len(rows) > MOST_ROWS else rows, row_question)
+    return _counted(question, answer, table, len(rows), whole)
 
 
-def _likeliest(kinds: Sequence[tuple[LookupTable, list[int]]], asked: RowQuestion) -> tuple[LookupTable, list[int]]:
+def _likeliest(kinds: Sequence[tuple[LookupTable, list[int]]], question: RowQuestion) -> tuple[LookupTable, list[int]]:
     """The table with most words of the question; of several the first one of the document that the search put first."""
-    most = max(table.common_words(asked) for table, _rows in kinds)
-    like = [(table, rows) for table, rows in kinds if table.common_words(asked) == most]
+    most = max(table.common_words(question) for table, _rows in kinds)
+    like = [(table, rows) for table, rows in kinds if table.common_words(question) == most]
     version = like[0][0].members[0].source.passage.version
-    own = [(table, rows) for table, rows in like if table.members[0].source.passage.version == version]
-    return min(own, key=lambda one: one[0].members[0].source.passage.ordinal)
+    of_version = [(table, rows) for table, rows in like if table.members[0].source.passage.version == version]
+    return min(of_version, key=lambda candidate: candidate[0].members[0].source.passage.ordinal)
 
 
 def wants_rows(question: str) -> bool:
@@ -74,81 +74,93 @@ def wants_rows(question: str) -> bool:
     return asks_rows(question) or asks_selection(question)
 
 
-def _counted(question: str, shown: TableRows, table: LookupTable, number: int, whole: frozenset[int]) -> TableRows:
+def _counted(question: str, answer: TableRows, table: LookupTable, number: int, whole: frozenset[int]) -> TableRows:
     """The shown ones of so many rows, with how many there are where the question asks for it and the table is whole."""
-    shown = replace(shown, left=number - len(shown.rows))
+    answer = replace(answer, omitted=number - len(answer.rows))
     if table.members[0].source.passage.version not in whole:
-        return shown
+        return answer
     every = total_of(question, len(table.members)) if asks_part(question) and number < len(table.members) else ""
-    return replace(shown, total=total_of(question, number), every=every)
+    return replace(answer, total=total_of(question, number), every=every)
 
 
-def answers_by_rows(question: str, found: Sequence[Statement], tokenizer: Tokenizer) -> bool:
+def answers_by_rows(question: str, statements: Sequence[Statement], tokenizer: Tokenizer) -> bool:
     """Whether a table surely answers: it has rows of the kind that is asked for, or the named row and its column."""
-    if find_rows_of_kind(question, found, tokenizer) is not None:
+    if find_rows_of_kind(question, statements, tokenizer) is not None:
         return True
-    if find_covering_rows(question, found, tokenizer) is not None:
+    if find_covering_rows(question, statements, tokenizer) is not None:
         return True
-    asked = RowQuestion.of(question, tokenizer)
-    return any(LookupTable(members, tokenizer, found).holds_cell(asked) for members in _tables(found))
+    row_question = RowQuestion.of(question, tokenizer)
+    return any(LookupTable(members, tokenizer, statements).holds_cell(row_question) for members in _tables(statements))
 
 
-def find_coded_row(question: str, found: Sequence[Statement], tokenizer: Tokenizer) -> TableRows | None:
+def find_coded_row(question: str, statements: Sequence[Statement], tokenizer: Tokenizer) -> TableRows | None:
     """The row of the question's code or amount, in the columns that it asks for; None without one.
 
     "What do I do about ALM-7" is answered by the steps in that row, not by those of the best section. Where more is
     asked than that, the row alone would be half of an answer.
     """
-    asked = RowQuestion.of(question, tokenizer)
-    if not asked.codes or asked.is_joined or asked.parts > 1:
+    row_question = RowQuestion.of(question, tokenizer)
+    if not row_question.codes or row_question.is_joined or row_question.parts > 1:
         return None
-    for members in _tables(found):
-        table = LookupTable(members, tokenizer, found)
-        if table.holds_cell(asked):
-            return table.shown(table.named(asked), asked)
+    for members in _tables(statements):
+        table = LookupTable(members, tokenizer, statements)
+        if table.holds_cell(row_question):
+            return table.shown(table.named(row_question), row_question)
     return None
 
 
 def find_named_rows(
-    question: str, best: Statement, found: Sequence[Statement], tokenizer: Tokenizer
+    question: str, best: Statement, statements: Sequence[Statement], tokenizer: Tokenizer
 ) -> TableRows | None:
-    """The rows of the best row's table that the question names; None where none stands out."""
-    members = next((members for members in _tables(found) if best in members), None)
+    """The rows of the best row's table that the question names; None where none stands out, or none has the number."""
+    members = next((members for members in _tables(statements) if best in members), None)
     if members is None:
         return None
-    asked, table = RowQuestion.of(question, tokenizer), LookupTable(members, tokenizer, found)
-    rows = (table.joined(asked) if asked.is_joined else []) or table.named(asked)
-    return table.shown(rows, asked) if rows else None
-
-
-def find_covering_rows(question: str, found: Sequence[Statement], tokenizer: Tokenizer) -> TableRows | None:
-    """The row whose range holds an amount of the question, of the table with most of its words; None without one."""
-    asked = RowQuestion.of(question, tokenizer)
-    if not asked.amounts:
+    row_question, table = RowQuestion.of(question, tokenizer), LookupTable(members, tokenizer, statements)
+    rows = (table.joined(row_question) if row_question.is_joined else []) or table.named(row_question)
+    rows = rows or table.alike(row_question)
+    if not rows:
         return None
-    tables_ = [LookupTable(members, tokenizer, found) for members in _tables(found)]
-    fitting = [(table, rows) for table in tables_ if (rows := table.covering(asked)) and table.common_words(asked)]
+    cells = table.shown(rows, row_question)
+    has_number = any(map(str.isdigit, "".join(cell for row, _source in cells.rows for cell in row[1:])))
+    return None if asks_count(question) and not has_number else cells
+
+
+def find_covering_rows(question: str, statements: Sequence[Statement], tokenizer: Tokenizer) -> TableRows | None:
+    """The row whose range holds an amount of the question, of the table with most of its words; None without one."""
+    row_question = RowQuestion.of(question, tokenizer)
+    if not row_question.amounts:
+        return None
+    tables_ = [LookupTable(members, tokenizer, statements) for members in _tables(statements)]
+    fitting = [
+        (table, rows)
+        for table in tables_
+        if (rows := table.covering(row_question)) and table.common_words(row_question)
+    ]
     if not fitting:
         return None
-    table, rows = max(fitting, key=lambda one: one[0].common_words(asked))
-    return table.shown(rows, asked)
+    table, rows = max(fitting, key=lambda candidate: candidate[0].common_words(row_question))
+    return table.shown(rows, row_question)
 
 
-def find_named_cell(question: str, found: Sequence[Statement], tokenizer: Tokenizer) -> TableRows | None:
+def find_named_cell(question: str, statements: Sequence[Statement], tokenizer: Tokenizer) -> TableRows | None:
     """The row and the column that have every word of the question between them, and the title; None without one.
 
     Or the property that is asked for of the model that is named, in a table of models side by side.
     """
-    asked = RowQuestion.of(question, tokenizer)
-    tables_ = [LookupTable(members, tokenizer) for members in _tables(found)]
-    cells = [*(table.named_cell(asked) for table in tables_), *(table.coded_cell(asked) for table in tables_)]
+    row_question = RowQuestion.of(question, tokenizer)
+    tables_ = [LookupTable(members, tokenizer) for members in _tables(statements)]
+    cells = [
+        *(table.named_cell(row_question) for table in tables_),
+        *(table.coded_cell(row_question) for table in tables_),
+    ]
     return next((cell for cell in cells if cell is not None), None)
 
 
-def _tables(found: Sequence[Statement]) -> list[list[Statement]]:
+def _tables(statements: Sequence[Statement]) -> list[list[Statement]]:
     """The rows of each table, those of all its passages together, in the order of the sources."""
     groups: dict[tuple[int, tuple[str, ...]], list[Statement]] = {}
-    for one in found:
-        if one.head:
-            groups.setdefault((one.source.passage.version, one.head), []).append(one)
+    for statement in statements:
+        if statement.head:
+            groups.setdefault((statement.source.passage.version, statement.head), []).append(statement)
     return list(groups.values())

@@ -84,8 +84,8 @@ async def confidence_in(
 ) -> tuple[float, str]:
     """0 to 1 that an answer is right and complete, and who says so ("model" or "rules").
 
-    By rules: half the confidence of its citations and their support, half that of the evidence. An empty
-    answer has 0, a refusal at most 0.1, whatever a model says.
+    By rules: half the confidence of its citations and their support, half that of the passages with words of the
+    question. An empty answer has 0, a refusal at most 0.1, whatever a model says.
     """
     if not text.strip():
         return 0.0, "rules"
@@ -99,7 +99,7 @@ async def confidence_in(
         if reply is not None:
             return reply.confidence, "model"
     checked = await asyncio.to_thread(_checked, text, sources, ports.tokenizer, ports.embedder)
-    return 0.5 * checked[0] + 0.5 * evidence.confidence, "rules"
+    return 0.5 * checked[0] + 0.5 * evidence.relevant, "rules"
 
 
 async def grade_answer(

@@ -26,6 +26,7 @@ Outcome = Literal[
     "unavailable",  # no whole answer in time
     "invalid",  # not the JSON that was asked for
     "quotation",  # passages were named, and no quotation stands in its passage
+    "unfit",  # the model cannot judge, as its exam says, and was not asked
 ]
 
 
@@ -87,8 +88,7 @@ async def judge_bearing(question: str, passages: Sequence[JudgedText], llm: LlmC
     for some in batches(passages):
         reply = await llm.json(PROMPT, _Said, max_tokens=MAX_TOKENS, question=question, context=_shown(some))
         if reply is None:
-            is_invalid = llm.counts["invalid"] > 0
-            return BearingVerdict(outcome="invalid" if is_invalid else "unavailable", read=frozenset(read))
+            return BearingVerdict(outcome=_why_nothing(llm), read=frozenset(read))
         if any(verdict.number > len(some) for verdict in reply.passages):
             return BearingVerdict(outcome="invalid", read=frozenset(read))
         stated = list(_checked(reply, some))
@@ -98,6 +98,12 @@ async def judge_bearing(question: str, passages: Sequence[JudgedText], llm: LlmC
             return BearingVerdict(outcome="found", stated=tuple(stated), read=frozenset(read))
         has_false_quotation = has_false_quotation or bool(reply.passages)
     return BearingVerdict(outcome="quotation" if has_false_quotation else "none", read=frozenset(read))
+
+
+def _why_nothing(llm: LlmClient) -> Outcome:
+    if llm.counts["unfit"]:
+        return "unfit"
+    return "invalid" if llm.counts["invalid"] else "unavailable"
 
 
 def batches(passages: Sequence[JudgedText]) -> Iterator[list[JudgedText]]:

@@ -58,6 +58,7 @@ class Meter:
         return self._written + Usage(
             prompt_tokens=total.prompt_tokens - before.prompt_tokens,
             completion_tokens=total.completion_tokens - before.completion_tokens,
+            reasoning_tokens=total.reasoning_tokens - before.reasoning_tokens,
         )
 
     @property

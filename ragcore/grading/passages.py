@@ -17,7 +17,7 @@ from ragcore.grounding.context import render_context
 from ragcore.llm.client import LlmClient
 from ragcore.ports import Embedder, Tokenizer
 from ragcore.stage_ports import StagePorts
-from ragcore.text.matching import cosine_matrix, jaccard, keywords, overlap
+from ragcore.text.matching import cosine_matrix, jaccard, keywords
 from ragcore.text.question_type import wanted
 from ragcore.text.scripts import cjk_share
 from ragcore.text.sentences import split_sentences
@@ -39,15 +39,20 @@ _CHARACTERS = 1200  # of each passage that a model is shown
 _NEAR = 3  # passages whose mean is the relevance
 _SINGLE = 0.8  # accuracy of what only one document says: nobody contradicts, nobody confirms
 _JACCARD_FULL = 0.25  # shared share of words from which two passages belong together
+NO_ANSWER = "-"  # in the prompt of the first round
 _FIGURE = re.compile(r"\d+(?:[.,]\d+)*")
 Unit = Annotated[float, Field(ge=0, le=1)]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Coverage:
-    """`confidence` 0 to 1; which categories some passage covers and which none does; keywords that no passage has."""
+    """`confidence` 0 to 1; which categories some passage covers and which none does; keywords that no passage has.
+
+    `relevant`: the same confidence of the passages that have keywords alone, whatever was found besides.
+    """
 
     confidence: float = 0.0
+    relevant: float = 0.0
     status: CoverageStatus = "insufficient"
     covered: tuple[str, ...] = ()
     missing: tuple[str, ...] = ()
@@ -72,26 +77,37 @@ def compute_coverage(
 ) -> Coverage:
     """min(1, 0.7 * mean keyword relevance + 0.3 * (categories covered / 5)); 0 without evidence.
 
-    Keyword relevance of a passage: the share of the query's keywords that it has. Passages that have none are no
-    evidence: they neither cover a category nor count in the mean.
+    Keyword relevance of a passage: the share of the query's keywords that it has. All passages count in the mean; those
+    that have none cover no category. A document with categories of its own (its attribute) covers these; of any other
+    one the words tell.
     """
     categories = coverage_categories() if categories is None else categories
     words = keywords(query, tokenizer)
-    texts = [text_of(ranked) for ranked in passages]
-    relevance = {text: share for text in texts if (share := overlap(query, text, tokenizer)) > 0}
-    if not relevance:
+    have = [frozenset(tokenizer.words(text_of(ranked))) for ranked in passages]
+    shares = [sum(word in words_here for word in words) / len(words) if words else 0.0 for words_here in have]
+    relevant = [ranked for ranked, share in zip(passages, shares, strict=True) if share > 0]
+    if not relevant:
         return Coverage(missing=tuple(categories), missing_words=tuple(words))
-    covered = tuple(name for name, cues in categories.items() if any(cues.matches(text) for text in relevance))
-    mean = sum(relevance.values()) / len(relevance)
-    confidence = min(1.0, 0.7 * mean + 0.3 * min(len(covered) / CATEGORIES, 1.0))
-    have = {word for text in relevance for word in tokenizer.words(text)}
+    cued = _cued(relevant, categories)
+    without_own = _cued([ranked for ranked in relevant if not ranked.passage.categories], categories)
+    of_documents = (name for ranked in relevant for name in ranked.passage.categories)
+    covered = tuple(dict.fromkeys((*without_own, *of_documents)))
+    breadth = 0.3 * min(len(covered) / CATEGORIES, 1.0)
+    confidence = min(1.0, 0.7 * sum(shares) / len(shares) + breadth)
     return Coverage(
         confidence=confidence,
+        relevant=min(1.0, 0.7 * sum(shares) / len(relevant) + breadth),
         status=coverage_status(confidence),
         covered=covered,
-        missing=tuple(name for name in categories if name not in covered),
-        missing_words=tuple(word for word in words if word not in have),
+        missing=tuple(name for name in categories if name not in cued and name not in covered),
+        missing_words=tuple(word for word in words if not any(word in words_here for words_here in have)),
     )
+
+
+def _cued(passages: Sequence[Ranked], categories: Mapping[str, Cues]) -> tuple[str, ...]:
+    """Categories whose words stand in some of the passages."""
+    texts = [text_of(ranked) for ranked in passages]
+    return tuple(name for name, cues in categories.items() if any(cues.matches(text) for text in texts))
 
 
 def coverage_status(confidence: float) -> CoverageStatus:
@@ -140,13 +156,17 @@ class _Said:
 
 
 async def grade_passages(
-    query: str, ranked: Sequence[Ranked], ports: StagePorts, llm: LlmClient | None
+    query: str, ranked: Sequence[Ranked], ports: StagePorts, llm: LlmClient | None, *, answer_before: str = ""
 ) -> PassageScores:
-    """The scores by a model; by rules without one or where it says nothing valid. Nothing found: 0 each."""
+    """The scores by a model; by rules without one or where it says nothing valid. Nothing found: 0 each.
+
+    `answer_before`: what was written from the passages of the round before, which the model is shown, too.
+    """
     if not ranked:
         return PassageScores(relevance=0, completeness=0, accuracy=0, coherence=0)
     if llm is not None:
-        reply = await llm.json("judge_passages", _Said, question=query, context=shown(ranked))
+        before = answer_before[:_CHARACTERS] or NO_ANSWER
+        reply = await llm.json("judge_passages", _Said, question=query, context=shown(ranked), answer=before)
         if reply is not None:
             return PassageScores(
                 relevance=reply.relevance,
@@ -157,6 +177,11 @@ async def grade_passages(
                 by="model",
             )
     return await asyncio.to_thread(passages_by_rules, query, ranked, ports.tokenizer, ports.embedder)
+
+
+def unfit_judge(llm: LlmClient | None) -> dict[str, str]:
+    """What a step says of a model that was to grade and cannot, by its exam: {"unfit": its name}; else nothing."""
+    return {"unfit": llm.model.name} if llm is not None and llm.counts["unfit"] else {}
 
 
 async def retrieval_grade(

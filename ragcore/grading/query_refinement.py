@@ -15,7 +15,7 @@ from ragcore.grading.passages import LOW, Coverage, Dimension, PassageScores, sh
 from ragcore.llm.client import LlmClient
 from ragcore.ports import Tokenizer
 from ragcore.stage_ports import StagePorts
-from ragcore.text.matching import keywords
+from ragcore.text.matching import keywords, written_keywords
 from ragcore.text.normalise import normalise_query
 from ragcore.text.scripts import CJK, cjk_share, language_of
 from ragcore.text.sentences import split_sentences
@@ -85,7 +85,8 @@ def hop_by_rules(question: str, ranked: Sequence[Ranked], tokenizer: Tokenizer) 
     words_of_passage = set(tokenizer.words(sentence)) | set(tokenizer.words(title))
     words = keywords(question, tokenizer)
     missing = [word for word in words if word not in words_of_passage] or words
-    return normalise_query(" ".join((*names, *missing[:_WORDS])))
+    spellings = written_keywords(question, tokenizer)
+    return normalise_query(" ".join((*names, *dict.fromkeys(spellings.get(word, word) for word in missing[:_WORDS]))))
 
 
 def best_sentence(question: str, ranked: Sequence[Ranked], tokenizer: Tokenizer) -> tuple[str, str] | None:
@@ -135,9 +136,13 @@ class _Said:
 
 
 def strategies_for(scores: PassageScores, evidence: Coverage) -> tuple[RefineStrategy, ...]:
-    """Those of all weak dimensions; without one, by the evidence: terms of the topic below 0.5, else details."""
+    """Those of all weak dimensions, and by the evidence: terms of the topic below 0.5, else details.
+
+    The evidence decides where rules grade, and where a model finds no dimension weak.
+    """
     fired = tuple(STRATEGIES[name] for name in scores.weak)
-    return fired or (("add_terms",) if evidence.confidence < LOW else ("add_details",))
+    by_evidence: RefineStrategy = "add_terms" if evidence.confidence < LOW else "add_details"
+    return (*fired, by_evidence) if scores.by == "rules" or not fired else fired
 
 
 async def refine_query(
@@ -221,12 +226,16 @@ def _additions(
 
 
 def technical_terms(question: str, ranked: Sequence[Ranked], tokenizer: Tokenizer, *, limit: int = _TERMS) -> list[str]:
-    """Terms of the passages that share words with the question and that it lacks, those of most passages first.
+    """Terms of the passages about the topic of the question that it lacks, those of most passages first.
 
-    Identifiers and abbreviations (gNB, TS38.331) first; without any, keywords that several passages have.
+    About it is a passage with half of the question's keywords, or with as many as any has: one word that is shared
+    brings the terms of another subject. Identifiers and abbreviations (gNB, TS38.331) first; without any, keywords that
+    several passages have.
     """
     words = set(keywords(question, tokenizer))
-    near = [r for r in ranked if words & set(tokenizer.words(text_of(r)))] or list(ranked)
+    shares = [len(words & set(tokenizer.words(text_of(r)))) for r in ranked]
+    least = min(max(shares, default=0), len(words) / 2)
+    near = [r for r, share in zip(ranked, shares, strict=True) if 0 < share >= least]
     question_text = question.lower()
     counts = Counter(
         term
@@ -237,16 +246,18 @@ def technical_terms(question: str, ranked: Sequence[Ranked], tokenizer: Tokenize
     terms = [term for term, _ in counts.most_common(limit)]
     if terms:
         return terms
-    common = Counter(
-        word for r in near for word in keywords(text_of(r), tokenizer) if len(word) > 1 and word not in words
-    )
-    return [word for word, count in common.most_common(limit) if count > 1]
+    by_passage = [written_keywords(text_of(r), tokenizer) for r in near]
+    common = Counter(word for spellings in by_passage for word in spellings if len(word) > 1 and word not in words)
+    spelling = {word: text for spellings in reversed(by_passage) for word, text in spellings.items()}
+    return [spelling[word] for word, count in common.most_common(limit) if count > 1]
 
 
 def _synonyms(question: str, ports: StagePorts) -> list[str]:
     if ports.lexicon is None:
         return []
-    return [other for word in keywords(question, ports.tokenizer) for other in ports.lexicon.alternatives(word)[:1]]
+    words = written_keywords(question, ports.tokenizer).items()
+    lexicon = ports.lexicon
+    return [name for stem, word in words for name in (lexicon.alternatives(word) or lexicon.alternatives(stem))[:1]]
 
 
 def _words(*sections: str, chinese: bool) -> list[str]:

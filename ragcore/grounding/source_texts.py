@@ -10,9 +10,10 @@ from functools import cached_property
 
 import numpy as np
 
-from ragcore.grounding.facts import figures, figures_offered, negations, plain_figure
+from ragcore.grounding.facts import figures, figures_offered, names, negations, plain_figure
 from ragcore.ports import Embedder, FloatArray, Tokenizer
 from ragcore.text.matching import cosine_matrix, keywords
+from ragcore.text.normalise import nfkc
 from ragcore.text.scripts import cjk_share
 from ragcore.text.sentences import split_sentences
 from ragcore.types import Source
@@ -21,6 +22,8 @@ MAX_SENTENCES = 400  # of one source; a longer one is compared in larger pieces,
 
 ENOUGH = 0.5  # words that are found decide; vectors are asked only below this
 CANDIDATES = 3  # sources whose vectors are compared, the ones with most shared words
+_LATIN_NAME = re.compile(r"(?<![a-z0-9])(?=[a-z0-9./-]{0,80}[a-z])(?=[a-z0-9./-]{0,80}\d)[a-z0-9][a-z0-9./-]*[a-z0-9]")
+_JOINTS = re.compile(r"[\s-]")
 MARKER = re.compile(r"(?:(?<!\s)\s+)?\[\d{1,3}\]")
 
 
@@ -68,6 +71,15 @@ class SourceText:
     @cached_property
     def lower(self) -> str:
         return f"{self.names} {self.source.text}".lower()
+
+    @cached_property
+    def plain(self) -> str:
+        return nfkc(self.lower)
+
+    @cached_property
+    def joined(self) -> str:
+        """Without spaces and hyphens."""
+        return _JOINTS.sub("", self.plain)
 
     @cached_property
     def figures(self) -> set[str]:
@@ -162,3 +174,23 @@ class SourceSimilarity:
             vectors = embedder.embed_documents([source.text for source in missing])
             self._vectors.update(zip([source.number for source in missing], vectors, strict=True))
         return np.vstack([self._vectors[source.number] for source in sources])
+
+
+def missing_facts(claim: str, text: SourceText) -> tuple[str, ...]:
+    """Figures and identifiers of a claim that do not stand in a source, as written but for case.
+
+    A name and its unit may be joined otherwise: "20ms" and "20 ms", "5G-network" and "5G network".
+    """
+    lacking = [figure for figure in figures(claim) if plain_figure(figure) not in text.figures]
+    identifiers = [
+        part
+        for name in names(claim)
+        for part in _LATIN_NAME.findall(nfkc(name))
+        if part not in text.plain and part.replace("-", "") not in text.joined and not _has_pieces(part, text.plain)
+    ]
+    return tuple(dict.fromkeys([*lacking, *identifiers]))
+
+
+def _has_pieces(name: str, plain: str) -> bool:
+    """Whether a text has those parts of a compound name that have a digit: 5G of "5G-network"."""
+    return "-" in name and all(piece in plain for piece in name.split("-") if any(char.isdigit() for char in piece))

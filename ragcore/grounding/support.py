@@ -14,6 +14,7 @@ from itertools import zip_longest
 from typing import Any
 
 import regex
+from pydantic.dataclasses import dataclass as validated
 
 from ragcore.errors import fill
 from ragcore.grounding.context import render_context
@@ -82,12 +83,15 @@ def support_states(
         threshold=threshold,
     )
     claims_made = [claim for claim in claims(text) if squeeze(claim) not in refused]
-    lent = _lent_markers(text, claims_made)
+    lent = lent_markers(text, claims_made)
     return [judge.sentence(claim, numbers) for claim, numbers in zip(claims_made, lent, strict=True)]
 
 
-def _lent_markers(text: str, claims_made: Sequence[str]) -> list[tuple[int, ...]]:
-    """For each claim without a marker those of the next claim in the same line that has some; () for the others."""
+def lent_markers(text: str, claims_made: Sequence[str]) -> list[tuple[int, ...]]:
+    """For each claim without a marker those of the next claim in the same line that has some; () for the others.
+
+    The claims stand in the text in this order.
+    """
     lines = lines_of(text, claims_made)
     lent: list[tuple[int, ...]] = [()] * len(claims_made)
     behind: tuple[int, tuple[int, ...]] = (-1, ())
@@ -225,15 +229,16 @@ async def judge_undecided(sentences: Sequence[Sentence], sources: Sequence[Sourc
     return judged
 
 
+@validated(frozen=True, slots=True, kw_only=True)
+class _Verdict:
+    supported: list[int]
+
+
 async def _supported(sentences: Sequence[Sentence], sources: Sequence[Source], llm: LlmClient) -> set[int] | None:
     """Numbers of supported sentences, from 1; None if the model did not say."""
     statements = "\n".join(f"{n}. {' '.join(s.text.split())}" for n, s in enumerate(sentences, start=1))
-    reply = await llm.json(
-        "judge_support", dict[str, list[int]], context=render_context(sources), statements=statements
-    )
-    if reply is None or (numbers := reply.get("supported")) is None:
-        return None
-    return set(numbers)
+    reply = await llm.json("judge_support", _Verdict, context=render_context(sources), statements=statements)
+    return None if reply is None else set(reply.supported)
 
 
 def _decided(sentence: Sentence, supported: bool) -> Sentence:

@@ -5,13 +5,14 @@ from __future__ import annotations
 import asyncio
 import logging
 import random
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from copy import copy
 from time import monotonic
-from typing import Protocol, runtime_checkable
+from typing import Any, Protocol, cast, runtime_checkable
 
 from ragcore.errors import ModelUnavailableError
 from ragcore.llm.fallback import closed
+from ragcore.llm.request_fields import with_fields
 from ragcore.model_limits import limits_of
 from ragcore.ports import ChatMessage, ChatModel, GenerationEvent
 
@@ -19,7 +20,6 @@ logger = logging.getLogger(__name__)
 
 REST_SECONDS = 30.0  # that a server which did not answer is asked last
 PATIENCE_SECONDS = 7.0  # for the first words of a server behind which there is another one: two fit the 15 s of a tier
-OF_THE_PROMPT = frozenset({400, 413, 422})  # refusals that every server of the model would repeat
 
 
 @runtime_checkable
@@ -59,6 +59,7 @@ class BalancedChatModel:
         self._rest = rest_seconds
         self._clock = clock
         self._has_short_retries = False
+        self._fields: Mapping[str, Any] = {}  # further ones, of every request
         self._busy = [0] * len(servers)  # requests under way; shared by the copies
         self._resting: dict[int, float] = {}  # number of a server -> until when
 
@@ -66,6 +67,12 @@ class BalancedChatModel:
         """The same servers with the same figures, the last one with one short retry."""
         other = copy(self)
         other._has_short_retries = True
+        return other
+
+    def with_fields(self, fields: Mapping[str, Any]) -> BalancedChatModel:
+        """The same servers with the same figures, with further fields of their requests."""
+        other = copy(self)
+        other._fields = {**self._fields, **fields}
         return other
 
     @property
@@ -104,7 +111,7 @@ class BalancedChatModel:
         return sorted(numbers, key=lambda number: (number in resting, self._busy[number]))
 
     def _server(self, number: int, *, is_last: bool) -> ServerModel:
-        server = self._servers[number]
+        server = cast(ServerModel, with_fields(self._servers[number], self._fields))
         if not is_last:
             return server.without_retries()
         return server.with_short_retries() if self._has_short_retries else server
@@ -117,7 +124,7 @@ class BalancedChatModel:
             async with asyncio.timeout(None if is_last else self.limits.patience(self._patience)):
                 return await anext(events)
         except (ModelUnavailableError, TimeoutError) as problem:
-            is_of_prompt = isinstance(problem, ModelUnavailableError) and problem.data.get("status") in OF_THE_PROMPT
+            is_of_prompt = isinstance(problem, ModelUnavailableError) and problem.is_about_prompt
             if not is_of_prompt:
                 self._resting[number] = self._clock() + self._rest
             if is_last or is_of_prompt:

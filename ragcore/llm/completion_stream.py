@@ -11,13 +11,17 @@ from typing import Any
 
 from ragcore.errors import RagError
 from ragcore.llm.reasoning import Piece, ReasoningSplitter
-from ragcore.server_words import READ_BYTES, server_words, speaks_protocol
+from ragcore.llm.split_characters import SplitCharacters
+from ragcore.server_words import READ_BYTES, one_line, server_words, speaks_protocol
 from ragcore.types import Usage
 
 COMPLETIONS = "chat/completions"  # below the base URL
 DONE = b"[DONE]"  # the data of the last event
 MAX_LINE_BYTES = 4 * 1024 * 1024
+MAX_NAME = 200  # characters
 REFUSAL_SECONDS = 2.0  # for the words of a refusal
+STREAMED = {"stream": True, "stream_options": {"include_usage": True}}  # fields of every request
+UNFINISHED = (None, "content_filter", "error")  # reasons of an end before the answer was whole
 
 
 @cache
@@ -38,25 +42,35 @@ class CompletionStream:
     that arrive together are one text.
     """
 
-    def __init__(self, key: str = "") -> None:
-        """`key`: what must not stand in `said`."""
+    def __init__(self, key: str = "", *, thinks_first: bool = False) -> None:
+        """`key`: what must not stand in `said`. `thinks_first`: see `ReasoningSplitter`."""
         self._key = key
         self.finish_reason: str | None = None  # why it ended, as the server said
         self.usage: Usage | None = None
+        self.model = ""  # what the server calls it
         self.is_open = False  # the server has taken the request
         self.said = ""  # by a server that refused
+        self.refusal = ""  # the beginning of the body with which it refused, or of the error in the place of a chunk
         self.speaks_protocol = True  # False: what refused is no model server
         self._opened = AsyncExitStack()
         self._received: AsyncIterator[bytes] | None = None
         self._held = b""  # the beginning of a line
         self._is_over = False
         self._problem: ValueError | None = None  # to be raised when what came before it was told
-        self._splitter = ReasoningSplitter()
+        self._splitter = ReasoningSplitter(thinks_first)
+        self._texts, self._thoughts = SplitCharacters(), SplitCharacters()
+        self._has_chunk = False
+        self._other = b""  # what came in the place of a stream
 
     @property
     def finished(self) -> bool:
-        """The server said why it ended, and it was not that somebody censored the rest."""
-        return self.finish_reason not in (None, "content_filter")
+        """The server said why it ended, and it was neither that somebody censored the rest nor a fault."""
+        return self.finish_reason not in UNFINISHED
+
+    @property
+    def has_thought_first(self) -> bool:
+        """See `ReasoningSplitter`."""
+        return self._splitter.has_thought_first
 
     @property
     def is_cut(self) -> bool:
@@ -64,10 +78,9 @@ class CompletionStream:
         return self.finish_reason == "length"
 
     async def open(self, client: Any, request: Mapping[str, Any], deadline: float) -> None:
-        """Send the request; `deadline` is in the time of the event loop."""
-        body = {**request, "stream": True, "stream_options": {"include_usage": True}}
+        """Send the request, with the fields of `STREAMED`; `deadline` is in the time of the event loop."""
         async with asyncio.timeout_at(deadline):
-            response = await self._opened.enter_async_context(client.stream("POST", COMPLETIONS, json=body))
+            response = await self._opened.enter_async_context(client.stream("POST", COMPLETIONS, json=request))
         if not response.is_success:
             await self._read_refusal(response)
         response.raise_for_status()
@@ -87,7 +100,17 @@ class CompletionStream:
             self._is_over = received is None
             if piece := self._piece_of(lines):
                 return piece
-        return self._splitter.flush() or None
+        if self._other and not self._has_chunk:
+            self._note_refusal(self._other)
+            raise ValueError("the server sent no stream")
+        return self._rest() or None
+
+    def _rest(self) -> Piece:
+        """What is held back at the end of the stream."""
+        last = self._splitter.feed(self._texts.flush())
+        rest = self._splitter.flush(is_whole=self.finished and not self.is_cut)
+        thought = self._thoughts.flush() + last.reasoning + rest.reasoning
+        return Piece(text=last.text + rest.text, reasoning=thought)
 
     async def _read_refusal(self, response: Any) -> None:
         """The beginning of what a server says where it refuses; nothing where it does not come soon."""
@@ -98,8 +121,11 @@ class CompletionStream:
                     content += part
                     if len(content) >= READ_BYTES:
                         break
-        text = content[:READ_BYTES].decode("utf-8", "replace")
-        self.said, self.speaks_protocol = server_words(text, key=self._key), speaks_protocol(text)
+        self._note_refusal(content)
+
+    def _note_refusal(self, content: bytes) -> None:
+        self.refusal = content[:READ_BYTES].decode("utf-8", "replace")
+        self.said, self.speaks_protocol = server_words(self.refusal, key=self._key), speaks_protocol(self.refusal)
 
     def _piece_of(self, lines: Sequence[bytes]) -> Piece:
         """What lines bring that came together; that before a line that cannot be read is told before its error."""
@@ -117,30 +143,45 @@ class CompletionStream:
             thoughts.append(thought)
             if self._is_over:
                 break
-        piece = self._splitter.feed("".join(texts))
-        return Piece(text=piece.text, reasoning="".join(thoughts) + piece.reasoning)
+        piece = self._splitter.feed(self._texts.feed("".join(texts)))
+        return Piece(text=piece.text, reasoning=self._thoughts.feed("".join(thoughts)) + piece.reasoning)
 
     def _read_line(self, line: bytes) -> tuple[str, str]:
         """Text and reasoning of a line of the event stream; notes what else it says."""
         data = line.removeprefix(b"data:").strip()
-        if not line.startswith(b"data:") or not data:
+        if line.startswith(b"error:"):  # of llama.cpp
+            self._note_refusal(line.removeprefix(b"error:").strip())
+            raise ValueError("the server sent an error")
+        if not line.startswith(b"data:"):
+            if not self._has_chunk and len(self._other) < READ_BYTES and (self._other or data.startswith(b"{")):
+                self._other += data
+            return "", ""
+        if not data:
             return "", ""
         if data == DONE:
             self._is_over = True
             return "", ""
-        chunk = json.loads(data)
-        if not isinstance(chunk, dict) or chunk.get("error"):
-            self.said = server_words(data.decode("utf-8", "replace"), key=self._key)
+        try:
+            chunk = json.loads(data.decode("utf-8", "surrogateescape"))
+        except RecursionError as problem:
+            raise ValueError("the chunk is nested too deeply") from problem
+        if not isinstance(chunk, dict) or chunk.get("error") or chunk.get("object") == "error":
+            self._note_refusal(data)
             raise ValueError("the server sent no chunk of a completion")
+        self._has_chunk = True
         try:
             return self._read_chunk(chunk)
         except (AttributeError, TypeError) as problem:
             raise ValueError("a chunk of a completion has another form") from problem
 
     def _read_chunk(self, chunk: Mapping[str, Any]) -> tuple[str, str]:
+        if not self.model and isinstance(name := chunk.get("model"), str):
+            self.model = one_line(name, MAX_NAME)
         if usage := chunk.get("usage"):  # comes in a chunk of its own, after the last text
             self.usage = Usage(
-                prompt_tokens=usage.get("prompt_tokens") or 0, completion_tokens=usage.get("completion_tokens") or 0
+                prompt_tokens=usage.get("prompt_tokens") or 0,
+                completion_tokens=usage.get("completion_tokens") or 0,
+                reasoning_tokens=(usage.get("completion_tokens_details") or {}).get("reasoning_tokens") or 0,
             )
         texts, thoughts = [], []
         for choice in chunk.get("choices") or ():

@@ -11,6 +11,7 @@ from time import monotonic
 
 from ragcore.errors import ModelUnavailableError
 from ragcore.llm.generators import EndEvent
+from ragcore.llm.model_profile import ModelProfile, profile_of
 from ragcore.llm.tiers import Tier, compute_cost
 from ragcore.llm.usage import CostBudget, TooExpensiveError, UsageEntry, estimate_usage, total_cost, total_usage
 from ragcore.model_limits import ModelLimits, limits_of
@@ -67,6 +68,11 @@ class FallbackGenerator:
         """Those of the most patient of the models that may be asked."""
         limits = [limits_of(rung.generator) for rung in self._rungs]
         return max(limits, key=lambda limits: limits.first_token_seconds or 0.0)
+
+    @property
+    def profile(self) -> ModelProfile:
+        """Of the model that is asked first."""
+        return profile_of(self._rungs[0].generator)
 
     @property
     def names(self) -> tuple[str, ...]:

@@ -9,6 +9,8 @@ from decimal import Decimal
 from typing import Literal
 
 from ragcore.errors import ModelUnavailableError
+from ragcore.llm.model_profile import UNTESTED, ModelProfile, profile_of
+from ragcore.llm.request_fields import with_effort, with_fields
 from ragcore.llm.tiers import RoutingDecision, Tier
 from ragcore.llm.usage import TooExpensiveError
 from ragcore.model_limits import ModelLimits, limits_of
@@ -127,21 +129,26 @@ class EndEvent(GenerationEvent):
     is_cut: bool = False  # by max_tokens; a text that is cut there is no failure, and no whole answer either
     cause: EndCause = ""  # where it was interrupted
     model: str = ""  # that wrote; "" where only one could
+    reported: str = ""  # what its server calls it; "": it does not say
+    has_thought_first: bool = False  # the text has the end of a reasoning whose beginning was not told
     tier: Tier | None = None
     cost: Decimal | None = None  # of all that was asked, in the currency of the price table; None: not known
+    is_quoted: bool = False  # no model wrote the text: it is put together from sentences of the sources
 
 
 class LLMAnswerGenerator:
     """Implements ports.LLMGenerator: passes the rendered prompt to a chat model."""
 
-    def __init__(self, chat: ChatModel) -> None:
+    def __init__(self, chat: ChatModel, profile: ModelProfile = UNTESTED) -> None:
         self.chat = chat
         self.name = chat.name
         self.limits = limits_of(chat)
+        self.profile = profile
 
     def stream(self, request: GenerationRequest) -> AsyncIterator[GenerationEvent]:
         """See ports.LLMGenerator."""
-        return self.chat.stream(request.messages, temperature=request.temperature, max_tokens=request.max_tokens)
+        chat = with_fields(self.chat, with_effort(self.profile)) if request.is_thorough else self.chat
+        return chat.stream(request.messages, temperature=request.temperature, max_tokens=request.max_tokens)
 
 
 @dataclass(slots=True, kw_only=True)
@@ -168,9 +175,11 @@ class RoutedGenerator:
     choice: RoutingDecision
     name: str = field(init=False)  # of the model that is asked first
     limits: ModelLimits = field(init=False)
+    profile: ModelProfile = field(init=False)
 
     def __post_init__(self) -> None:
         self.name, self.limits = self.generator.name, limits_of(self.generator)
+        self.profile = profile_of(self.generator)
 
     async def stream(self, request: GenerationRequest) -> AsyncIterator[GenerationEvent]:
         """See ports.LLMGenerator."""

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
 from copy import copy
-from typing import Protocol
+from typing import Any, Protocol
 
 from ragcore.errors import ModelUnavailableError
 from ragcore.llm.client import with_short_retries
 from ragcore.llm.fallback import closed
+from ragcore.llm.model_profile import UNTESTED, ModelProfile
+from ragcore.llm.request_fields import with_fields
 from ragcore.model_limits import limits_of
 from ragcore.ports import ChatMessage, ChatModel, GenerationEvent
 
@@ -21,7 +23,9 @@ class CallRecord(Protocol):
         """The last failure, where the model is not to be asked now."""
         ...
 
-    def note_success(self) -> None: ...
+    def note_success(self, *, reported: str = "") -> None:
+        """`reported`: what the server calls the model."""
+        ...
 
     def note_failure(self, error: ModelUnavailableError) -> None: ...
 
@@ -33,9 +37,10 @@ class GuardedChatModel:
     the model, and a caller who leaves says nothing about it.
     """
 
-    def __init__(self, model: ChatModel, record: CallRecord) -> None:
+    def __init__(self, model: ChatModel, record: CallRecord, profile: ModelProfile = UNTESTED) -> None:
         self.name = model.name
         self.limits = limits_of(model)
+        self.profile = profile
         self._model = model
         self._record = record
 
@@ -43,6 +48,12 @@ class GuardedChatModel:
         """The same model and record, with one short retry."""
         other = copy(self)
         other._model = with_short_retries(self._model)
+        return other
+
+    def with_fields(self, fields: Mapping[str, Any]) -> GuardedChatModel:
+        """The same model and record, with further fields of its requests."""
+        other = copy(self)
+        other._model = with_fields(self._model, fields)
         return other
 
     async def stream(
@@ -68,4 +79,5 @@ class GuardedChatModel:
         if event.interrupted:
             await asyncio.to_thread(self._record.note_failure, ModelUnavailableError("cut"))
         else:
-            await asyncio.to_thread(self._record.note_success)
+            reported = getattr(event, "reported", "")
+            await asyncio.to_thread(lambda: self._record.note_success(reported=reported))

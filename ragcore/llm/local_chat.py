@@ -16,6 +16,7 @@ from typing import Any
 from ragcore.client_registry import ClientKind, ClientSettings
 from ragcore.errors import ModelUnavailableError
 from ragcore.llm.generators import EndEvent
+from ragcore.llm.reasoning import ReasoningSplitter
 from ragcore.model_limits import DEFAULT_LIMITS, ModelLimits
 from ragcore.ports import ChatMessage, GenerationEvent
 from ragcore.types import Usage
@@ -67,11 +68,14 @@ class LocalCausalModel:
 
         args = (loaded, run, temperature, put)
         threading.Thread(target=self._write, args=args, name="local-model", daemon=True).start()
-        has_begun = False
+        has_begun, splitter = False, ReasoningSplitter()
         try:
             while (text := await texts.get()) is not None:
                 has_begun = True
-                yield GenerationEvent(text=text)
+                if piece := splitter.feed(text):
+                    yield GenerationEvent(text=piece.text, reasoning=piece.reasoning)
+            if piece := splitter.flush():
+                yield GenerationEvent(text=piece.text, reasoning=piece.reasoning)
         finally:
             run.cancelled.set()
         if run.failure and not has_begun:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import weakref
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass, field
 from http import HTTPStatus
@@ -22,9 +22,11 @@ from ragcore.client_registry import (
     tls_context,
 )
 from ragcore.errors import ModelUnavailableError, PermanentError, RagError
-from ragcore.llm.completion_stream import CompletionStream, stream_errors
+from ragcore.llm.completion_stream import STREAMED, CompletionStream, stream_errors
 from ragcore.llm.generators import EndCause, EndEvent
 from ragcore.llm.reasoning import Piece
+from ragcore.llm.refused_fields import RefusedField, is_context_overflow, refused_field, refused_unnamed, without_fields
+from ragcore.llm.server_address import KEY_HEADER, server_address
 from ragcore.model_limits import DEFAULT_LIMITS, ModelLimits
 from ragcore.ports import ChatMessage, GenerationEvent, TokenCounter
 from ragcore.text.token_count import EstimateCounter, message_tokens
@@ -49,6 +51,10 @@ class OpenAIChatModel:
     reaches `max_tokens` gives one with `is_cut`, and is closed if its server goes on. Reasoning counts as tokens.
     Usage is the server's, else an estimate. `with_short_retries` there is one retry, after half a second, and none
     where the server asks for a longer wait.
+
+    A request that a server refuses because of a field is repeated at once without it, each field once; one that it
+    refuses without naming a field, once without all further fields. When that is taken, these fields are left out of
+    all later requests, those of copies too (`left_out`).
     """
 
     client = ClientKind(kind="openai", argument="MODEL", needs_url=True)
@@ -64,15 +70,24 @@ class OpenAIChatModel:
         sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
         tokens: TokenCounter | None = None,
         permitted: Callable[[str, int], Sequence[str]] | None = None,
+        left_out: Collection[str] = (),
+        thinks_first: bool = False,
     ) -> None:
+        """`left_out`: keys of fields that the server is known not to take, see `refused_fields`.
+
+        `thinks_first`: its replies begin inside their reasoning, see `ReasoningSplitter`.
+        """
         self.name = model
-        self._base_url = base_url.rstrip("/") + "/"
+        self._address = server_address(base_url, api_key)
         self._api_key = api_key
+        self._left_out = set(left_out)
+        self._thinks_first = thinks_first
         self.limits = limits
         self._connect_timeout = connect_timeout_seconds
         self._sleep = sleep
         self._delays: Sequence[float] = RETRY_DELAYS_SECONDS
         self._permitted = permitted
+        self._fields: Mapping[str, Any] = {}
         self._tokens = tokens or EstimateCounter()
         # Connections belong to the event loop that opened them.
         self._clients: weakref.WeakKeyDictionary[asyncio.AbstractEventLoop, Any] = weakref.WeakKeyDictionary()
@@ -86,7 +101,14 @@ class OpenAIChatModel:
             model=argument,
             limits=settings.limits,
             permitted=settings.permitted,
+            left_out=settings.left_out,
+            thinks_first=settings.thinks_first,
         )
+
+    @property
+    def left_out(self) -> tuple[str, ...]:
+        """Keys of the fields that its server does not take, as far as is known."""
+        return tuple(sorted(self._left_out))
 
     async def stream(
         self, messages: Sequence[ChatMessage], *, temperature: float, max_tokens: int
@@ -97,6 +119,8 @@ class OpenAIChatModel:
             "messages": [{"role": message.role, "content": message.content} for message in messages],
             "temperature": temperature,
             "max_tokens": max_tokens,
+            **STREAMED,
+            **self._fields,
         }
         begun = asyncio.get_running_loop().time()
         until = begun + self.limits.total
@@ -121,6 +145,8 @@ class OpenAIChatModel:
             cause=(answer.cause or "lost") if interrupted else "",
             is_cut=(completion.is_cut or is_too_long) and not interrupted,
             model=self.name,
+            reported=completion.model,
+            has_thought_first=completion.has_thought_first,
         )
 
     def _silence_ends(self, until: float) -> float:
@@ -141,6 +167,12 @@ class OpenAIChatModel:
         """The same model over the same connections, asked once, for where another server can be asked instead."""
         return self._with_delays(())
 
+    def with_fields(self, fields: Mapping[str, Any]) -> OpenAIChatModel:
+        """The same model over the same connections, with further fields of its requests."""
+        other = copy(self)
+        other._fields = {**self._fields, **fields}
+        return other
+
     def _with_delays(self, seconds: Sequence[float]) -> OpenAIChatModel:
         other = copy(self)
         other._delays = seconds
@@ -155,17 +187,29 @@ class OpenAIChatModel:
     async def _begin(self, request: Mapping[str, Any], deadline: float) -> tuple[CompletionStream, Piece | None]:
         """A stream and what it brings first; None if the model ended properly without a word. Retries."""
         waits, is_patient = delays(self._delays), self._delays == RETRY_DELAYS_SECONDS
+        refused: list[RefusedField] = []
         while True:
-            completion = CompletionStream(self._api_key)
+            completion = CompletionStream(self._api_key, thinks_first=self._thinks_first)
+            body = without_fields(request, self._left_out.union(*(field.keys for field in refused)))
             try:
-                return completion, await self._first_piece(completion, request, deadline)
+                piece = await self._first_piece(completion, body, deadline)
+                self._left_out.update(*(field.keys for field in refused if field.is_lasting))
+                return completion, piece
             except ModelUnavailableError as error:
                 await completion.close()
                 problem = error
             except asyncio.CancelledError:  # by a reader who stops: its server learns it now
                 await completion.close()
                 raise
-            if not _may_do_better(problem.__cause__):
+            status = problem.data.get("status", 0)
+            field = refused_field(body, status, completion.refusal)
+            if field is None and problem.reason != "out_of_context":
+                field = refused_unnamed(body, self._fields, status)
+            if field is not None:
+                logger.info("%s does not take %s", self.name, ", ".join(sorted(field.keys)))
+                refused.append(field)
+                continue
+            if problem.is_about_prompt or not _may_do_better(problem.__cause__):
                 raise problem
             wait, asked_for = next(waits, None), retry_after(problem.__cause__) if problem.__cause__ else 0.0
             is_too_long = not is_patient and wait is not None and asked_for > wait
@@ -194,7 +238,10 @@ class OpenAIChatModel:
         import httpx
 
         server_text = completion.said
-        if status := _status(error):
+        status = _status(error)
+        if completion.refusal and is_context_overflow(status or HTTPStatus.OK, completion.refusal):
+            return ModelUnavailableError("out_of_context", status=status or int(HTTPStatus.OK), said=server_text)
+        if status:
             if not completion.speaks_protocol and not server_text and status not in OF_GATEWAYS:
                 return ModelUnavailableError("not_compatible", status=status)
             return ModelUnavailableError(
@@ -219,11 +266,12 @@ class OpenAIChatModel:
         loop = asyncio.get_running_loop()
         if loop not in self._clients:
             self._clients[loop] = ReconnectingAsyncClient(
-                base_url=self._base_url,
-                headers={"Authorization": f"Bearer {self._api_key}"} if self._api_key else {},
+                base_url=self._address.url,
+                params=self._address.query,
+                headers=self._address.headers,
                 timeout=httpx.Timeout(None, connect=self._connect_timeout),  # its limits hold for the rest
                 limits=httpx.Limits(max_connections=None, max_keepalive_connections=KEPT_CONNECTIONS),
-                follow_redirects=True,
+                follow_redirects=KEY_HEADER not in self._address.headers,  # which goes along to any host
                 verify=tls_context(),
                 transport=self._transport(),
             )

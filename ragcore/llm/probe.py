@@ -17,9 +17,13 @@ import httpx
 
 from ragcore.checked_hosts import PORTS, CheckedTransport, Permitted
 from ragcore.errors import RagError
+from ragcore.llm.completion_stream import MAX_NAME, STREAMED
+from ragcore.llm.listed_model import listed_model
 from ragcore.llm.openai_chat import OF_GATEWAYS
 from ragcore.llm.reasoning import Piece, ReasoningSplitter
-from ragcore.server_words import server_words, speaks_protocol
+from ragcore.llm.refused_fields import RefusedField, refused_field, without_fields
+from ragcore.llm.server_address import server_address
+from ragcore.server_words import one_line, server_words, speaks_protocol
 
 SECONDS = 20.0  # to the first token, where the model has no limit of its own: a server may have to load it first
 MAX_SECONDS = 120.0  # for the whole answer of a slow model
@@ -52,7 +56,8 @@ ProbeCode = Literal[
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ProbeResult:
-    """What came of it. `data`: what the sentence about it names: status, host, seconds, said, models.
+    """What came of it. `data`: what the sentence about it names: status, host, seconds, said, models, left_out.
+    `reported` and `listed`: what the server calls the model, and how it lists it.
 
     `seconds` are those of the whole test; `first_token_seconds` those until the model began.
     """
@@ -80,18 +85,21 @@ def probe_chat(
     if not host:
         return ProbeResult(code="address")
     server = {"host": host, "port": port, "model": model}
-    headers = {"Authorization": f"Bearer {api_key}"} if api_key else {}
+    address = server_address(base_url, api_key)
     start = time.monotonic()
     try:
         permitted(host, port)
         with httpx.Client(
-            base_url=base_url.rstrip("/") + "/",
-            headers=headers,
+            base_url=address.url,
+            params=address.query,
+            headers=address.headers,
             timeout=httpx.Timeout(seconds, connect=min(seconds, 5.0)),
             transport=CheckedTransport(permitted),
         ) as http:
             code, data = _ask(http, model, api_key, until=start + seconds)
-            if code not in ("ok", "key_refused"):
+            if code == "ok":
+                data["listed"] = listed_model(_list(http), model)
+            elif code != "key_refused":
                 data |= _models(http, model)
                 code = _named_unknown(code, data)
     except RagError as problem:
@@ -105,6 +113,22 @@ def probe_chat(
     except (httpx.InvalidURL, UnicodeError, OSError):
         code, data = "address", {}
     return ProbeResult(code=code, data={**server, **data, "seconds": round(time.monotonic() - start, 2)})
+
+
+def listing_of(base_url: str, api_key: str, model: str, *, permitted: Permitted) -> str:
+    """How a server lists a model, see `listed_model`; "" where it does not, or does not answer."""
+    address = server_address(base_url, api_key)
+    try:
+        with httpx.Client(
+            base_url=address.url,
+            params=address.query,
+            headers=address.headers,
+            timeout=SECONDS,
+            transport=CheckedTransport(permitted),
+        ) as http:
+            return listed_model(_list(http), model)
+    except (httpx.InvalidURL, UnicodeError, OSError):
+        return ""
 
 
 def _place(base_url: str) -> tuple[str, int]:
@@ -129,35 +153,45 @@ def _is_tls(problem: BaseException | None) -> bool:
 
 
 def _ask(http: httpx.Client, model: str, key: str, *, until: float) -> tuple[ProbeCode, dict[str, Any]]:
-    body = {
-        "model": model,
-        "messages": [{"role": "user", "content": QUESTION}],
-        "temperature": 0,
-        "max_tokens": MAX_TOKENS,
-        "stream": True,
-        "stream_options": {"include_usage": True},
-    }
+    """What came of it; like for an answer, a field that the server does not take is left out at once."""
+    messages = [{"role": "user", "content": QUESTION}]
+    request = {"model": model, "messages": messages, "temperature": 0, "max_tokens": MAX_TOKENS, **STREAMED}
+    left_out: frozenset[str] = frozenset()
+    while True:
+        body = without_fields(request, left_out)
+        code, data, refused = _ask_once(http, body, key, until=until)
+        if refused is None:
+            return code, {**data, "left_out": sorted(left_out)} if left_out else data
+        left_out |= refused.keys
+
+
+def _ask_once(
+    http: httpx.Client, body: Mapping[str, Any], key: str, *, until: float
+) -> tuple[ProbeCode, dict[str, Any], RefusedField | None]:
+    """Outcome of one request, with the field because of which it was refused."""
     start = time.monotonic()
     with http.stream("POST", "chat/completions", json=body) as response:
-        if response.status_code != HTTPStatus.OK:
+        status = response.status_code
+        if status != HTTPStatus.OK:
             text = _start_of(response, until).decode("utf-8", "replace")
             server_text = server_words(text, key=key)
-            return _code_of(response.status_code, text, server_text, model), {
-                "status": response.status_code,
-                "said": server_text,
-            }
+            code = _code_of(status, text, server_text, body["model"])
+            return code, {"status": status, "said": server_text}, refused_field(body, status, text)
         reading = _Reading(start)
         try:
             reading.read(_lines(response, until))
         except _NotThatProtocolError as problem:
-            return "nonsense", {"said": server_words(str(problem), key=key)}
+            text = str(problem)
+            return "nonsense", {"said": server_words(text, key=key)}, refused_field(body, status, text)
     if not reading.text.strip() and not reading.has_reasoned and reading.reason != "length":
-        return "silent", {}
-    return "ok", {
+        return "silent", {}, None
+    data = {
         "said": server_words(reading.text.strip(), key=key),
         "first_token_seconds": round(reading.first_token_seconds, 2),
         "reasons": reading.has_reasoned,
+        "reported": reading.model,
     }
+    return "ok", data, None
 
 
 def _code_of(status: int, text: str, server_text: str, model: str) -> ProbeCode:
@@ -188,12 +222,20 @@ def _is_about_model(server_text: str, model: str) -> bool:
 def _models(http: httpx.Client, model: str) -> dict[str, Any]:
     """What the server says that it has; nothing where it does not say."""
     try:
-        answer = http.get("models")
-        listed = answer.json()["data"] if answer.status_code == HTTPStatus.OK else None
+        listed = _list(http)["data"]
         names = [str(entry["id"]) for entry in listed] if isinstance(listed, list) else []
-    except (httpx.HTTPError, RagError, ValueError, KeyError, TypeError):
+    except (KeyError, TypeError):
         return {}
     return {"models": names[:LISTED_MODELS], "has_model": model in names} if names else {}
+
+
+def _list(http: httpx.Client) -> Any:
+    """The JSON of the list of models; None where there is none."""
+    try:
+        answer = http.get("models")
+        return answer.json() if answer.status_code == HTTPStatus.OK else None
+    except (httpx.HTTPError, RagError, ValueError, RecursionError):
+        return None
 
 
 def _named_unknown(code: ProbeCode, data: dict[str, Any]) -> ProbeCode:
@@ -241,6 +283,7 @@ class _Reading:
     reason: str = ""  # for the end
     first_token_seconds: float = 0.0
     has_reasoned: bool = False
+    model: str = ""  # what the server calls it
 
     def read(self, lines: Iterator[str]) -> None:
         """Read to the end. Raises _NotThatProtocolError."""
@@ -252,7 +295,8 @@ class _Reading:
                 continue
             if data == "[DONE]":
                 break
-            piece, thought, why = _chunk(data)
+            piece, thought, why, model = _chunk(data)
+            self.model = self.model or model
             if (piece or thought) and not self.first_token_seconds:
                 self.first_token_seconds = time.monotonic() - self.start
             self._take(splitter.feed(piece), thought)
@@ -266,8 +310,8 @@ class _Reading:
         self.has_reasoned = self.has_reasoned or bool(thought or piece.reasoning)
 
 
-def _chunk(data: str) -> tuple[str, str, str]:
-    """Text, reasoning, and why it ends."""
+def _chunk(data: str) -> tuple[str, str, str, str]:
+    """Text, reasoning, why it ends, and what the server calls the model."""
     try:
         chunk = json.loads(data)
         choices: Sequence[Mapping[str, Any]] = chunk["choices"] or ()
@@ -278,6 +322,7 @@ def _chunk(data: str) -> tuple[str, str, str]:
             text,
             thought,
             next((str(choice["finish_reason"]) for choice in choices if choice.get("finish_reason")), ""),
+            one_line(str(chunk.get("model") or ""), MAX_NAME),
         )
-    except (ValueError, KeyError, TypeError, AttributeError):
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
         raise _NotThatProtocolError(data) from None

@@ -1,7 +1,8 @@
 """Tells the reasoning of a model that thinks before it answers from its answer.
 
 Servers send it in a field of its own (`reasoning_content`, `reasoning`), or in front of the text between `<think>` and
-`</think>`, as the chat templates of DeepSeek-R1 and Qwen3 have it.
+`</think>`, as the chat templates of DeepSeek-R1 and Qwen3 have it. Where the template itself opens the reasoning, a
+reply begins inside it, and only its end is told.
 """
 
 from __future__ import annotations
@@ -11,6 +12,8 @@ from dataclasses import dataclass
 
 _TAGS = ("think", "thinking", "reasoning")
 _OPENING = re.compile(rf"\s*<({'|'.join(_TAGS)})>")
+_CLOSING = f"</{_TAGS[0]}>"
+_TAG = re.compile(rf"</?{_TAGS[0]}>")
 _MOST_BLANKS = 64  # that are held back in front of an answer
 
 
@@ -30,12 +33,24 @@ class ReasoningSplitter:
     """Feed the text as it comes. However it is cut, the pieces joined are the same.
 
     Only tags at the very beginning count: an answer may quote them. Reasoning that never ends is no answer.
+
+    `thinks_first`: the text begins inside the reasoning. Where it ends properly without the end of any, the model did
+    not think, and all of it is the answer.
     """
 
+    thinks_first: bool = False
     _held: str = ""
     _closing: str = ""  # the tag that ends the reasoning under way
     _is_open: bool = False  # the answer has begun
     _strips: bool = False  # line breaks between the reasoning and the answer
+    _unclosed: str = ""  # what came of a text that began inside its reasoning
+    _tail: str = ""  # of the answer, which may hold the beginning of a tag
+    _tag: str = ""  # the first one in the answer
+
+    @property
+    def has_thought_first(self) -> bool:
+        """Whether the reasoning ended that never began, in a text that was read as an answer."""
+        return self._tag == _CLOSING
 
     def feed(self, text: str) -> Piece:
         """What is certain after this part."""
@@ -45,22 +60,29 @@ class ReasoningSplitter:
         reasoning = ""
         if not self._closing:
             opening = _OPENING.match(self._held)
-            if opening is None:
-                return Piece() if self._may_open() else self._begin()
-            self._closing, self._held = f"</{opening[1]}>", self._held[opening.end() :]
+            if opening is None and self._may_open():
+                return Piece()
+            if opening is None and not self.thinks_first:
+                return self._begin()
+            self._closing = _CLOSING if opening is None else f"</{opening[1]}>"
+            self._held = self._held[0 if opening is None else opening.end() :]
+            self.thinks_first = opening is None
         reasoning, closing, rest = self._held.partition(self._closing)
         if closing:
-            self._held, self._strips = rest, True
+            self._held, self._strips, self._unclosed = rest, True, ""
             return Piece(text=self._begin().text, reasoning=reasoning)
         uncertain = _beginning(self._held, self._closing)
         reasoning, self._held = self._held[: len(self._held) - uncertain], self._held[len(self._held) - uncertain :]
+        self._unclosed += reasoning if self.thinks_first else ""
         return Piece(reasoning=reasoning)
 
-    def flush(self) -> Piece:
-        """The rest at the end of the stream."""
-        if self._is_open or not self._held:
+    def flush(self, *, is_whole: bool = False) -> Piece:
+        """The rest at the end of the stream. `is_whole`: the model itself has ended it."""
+        if self._is_open:
             return Piece()
         pending, self._held = self._held, ""
+        if self.thinks_first and self._closing and is_whole:
+            return Piece(text=self._unclosed + pending)
         return Piece(reasoning=pending) if self._closing else Piece(text=pending)
 
     def _may_open(self) -> bool:
@@ -76,7 +98,17 @@ class ReasoningSplitter:
     def _answer(self, text: str) -> str:
         text = text.lstrip() if self._strips else text
         self._strips = self._strips and not text
+        if not self._closing and not self._tag:
+            window = self._tail + text
+            tag = _TAG.search(window)
+            self._tag, self._tail = tag[0] if tag else "", window[-len(_CLOSING) :]
         return text
+
+
+def answer_behind(text: str) -> str:
+    """What a text says behind the end of the reasoning in which it began; all of it where none ends."""
+    before, closing, answer = text.partition(_CLOSING)
+    return answer.lstrip() if closing else before
 
 
 def _beginning(text: str, tag: str) -> int:

@@ -151,7 +151,8 @@ class RoutingDecision:
     """The tier to ask; None where no tier is within the cost, so that the answer is put together from the sources.
 
     `reason`: codes joined by commas: "simple", "medium" or "complex", then what moved the choice: "missing" (no model
-    is configured for that tier), "api", "local", "latency", "cost", "price_unknown", "too_slow", "too_expensive".
+    is configured for that tier), which kind was taken in the end where there are both ("api", "local"), "latency",
+    "cost", "price_unknown", "too_slow", "too_expensive".
     """
 
     tier: Tier | None
@@ -178,8 +179,7 @@ def choose_tier(
     also of another tier. Too slow: one tier down until it fits; the fastest where none does. Too expensive: down
     likewise; where none fits no model is asked. `estimated_tokens`: of prompt and answer together; each counts at the
     dearer price, so that the limit holds. A tier without a price is let through and noted, but for a limit of 0, which
-    is for what is known to be free. Raises ValueError without
-    tiers.
+    is for what is known to be free. Raises ValueError without tiers.
     """
     if not tiers:
         raise ValueError("there are no tiers to choose from")
@@ -188,12 +188,12 @@ def choose_tier(
     tier, reasons = ordered[0], [word]
     if tier.name != target:
         reasons.append("missing")
-    if len({t.is_local for t in tiers}) > 1:
-        reasons.append("local" if tier.is_local else "api")
-    tier = _fast_enough(tier, ordered, max_latency, reasons)
-    return RoutingDecision(
-        tier=_cheap_enough(tier, ordered, max_cost, estimated_tokens, reasons), reason=",".join(reasons)
-    )
+    limited: list[str] = []
+    fast_enough = _fast_enough(tier, ordered, max_latency, limited)
+    chosen = _cheap_enough(fast_enough, ordered, max_cost, estimated_tokens, limited)
+    if chosen is not None and len({t.is_local for t in tiers}) > 1:
+        reasons.append("local" if chosen.is_local else "api")
+    return RoutingDecision(tier=chosen, reason=",".join((*reasons, *limited)))
 
 
 def _wanted(complexity: float) -> tuple[TierName, str]:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable, Sequence
-from dataclasses import dataclass, field
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Sequence
+from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from typing import Literal
 
 from ragcore.errors import ModelUnavailableError
+from ragcore.llm.thinking_time import ThinkingTime
 from ragcore.llm.tiers import Tier, compute_cost, estimate_cost
 from ragcore.ports import ChatMessage, GenerationEvent, GenerationRequest
 from ragcore.text.token_count import EstimateCounter, message_tokens
@@ -84,20 +85,24 @@ class MeteredStream:
     messages: Sequence[ChatMessage]
     parts: list[str] = field(default_factory=list)
     thoughts: list[str] = field(default_factory=list)  # its reasoning, which no reader sees
+    thinking: ThinkingTime = field(default_factory=ThinkingTime)
     end: GenerationEvent | None = None
     is_refused: bool = False  # nobody has answered
 
-    async def of(self, events: AsyncIterator[GenerationEvent]) -> AsyncIterator[GenerationEvent]:
+    async def of(self, events: AsyncIterator[GenerationEvent]) -> AsyncGenerator[GenerationEvent, None]:
         """Passes the events on and keeps their text and usage. Raises what the generator raises."""
         try:
             async for event in events:
                 self.parts.append(event.text)
                 self.thoughts.append(event.reasoning)
+                self.thinking.note(event)
                 self.end = event if event.final else self.end
                 yield event
         except ModelUnavailableError:
             self.is_refused = self.end is None
             raise
+        finally:
+            self.thinking.stop()
 
     @property
     def text(self) -> str:
@@ -111,12 +116,17 @@ class MeteredStream:
 
     @property
     def usage(self) -> Usage:
-        """As the server says; estimated where nobody waited for the end, because the server may count it."""
-        if self.end is not None:
-            return self.end.usage
-        if self.is_refused or not self.messages:
+        """As the server says; estimated where nobody waited for the end, because the server may count it.
+
+        Tokens of the reasoning are estimated where the server does not tell them apart.
+        """
+        if self.is_refused or (self.end is None and not self.messages):
             return Usage()
-        return estimate_usage(self.messages, "".join((*self.thoughts, self.text)))
+        thoughts = "".join(self.thoughts)
+        usage = self.end.usage if self.end is not None else estimate_usage(self.messages, thoughts + self.text)
+        if usage.reasoning_tokens or not thoughts:
+            return usage
+        return replace(usage, reasoning_tokens=min(_ESTIMATE.count(thoughts), usage.completion_tokens))
 
 
 @dataclass(slots=True)

@@ -25,6 +25,8 @@ Frames = tuple[RenderedPage, ...]  # of a picture; most have one
 MIN_PIXELS = 48  # the shorter side of a picture that may hold text
 MIN_SCORE = 0.6  # of a line in a picture; photographs yield noise below
 PICTURES_SECONDS = 60.0  # for the pictures of a document that has text of its own; some forty charts
+_PICTURE = re.compile(r"!\[[^\[\]\n]{0,1000}\]\(picture:([A-Za-z0-9._-]+)\)")
+_TABLE_SIGNS = re.compile(r"\|(?:\s*:?-{3,}:?\s*\|)*")
 _SHOWN = re.compile(r"\(picture:([A-Za-z0-9._-]+)\)")
 # left_out: over the limit of pictures, or not kept; time: the time was over; damaged: it cannot be decoded
 Reason = Literal["left_out", "time", "damaged"]
@@ -42,8 +44,9 @@ def recognise_document(
 ) -> ParsedDocument:
     """The document with the text of its unread pages and of its pictures, in reading order.
 
-    Text of a page stands among the other pages, text of a picture right behind the block that shows it. Pages that
-    could not be read stay in `unread_pages`. `progress` is called after each page and picture.
+    Text of a page stands among the other pages, text of a picture right behind the block that shows it, or in the cell
+    of a table that does. Pages that could not be read stay in `unread_pages`. `progress` is called after each page and
+    picture.
     Pictures that were not read are counted in the metadata, see `unread_metadata`.
     Raises EmptyDocumentError when no text was found at all, RecognitionUnavailableError, and what rendering raises.
     """
@@ -68,7 +71,8 @@ def _is_picture_file(document: ParsedDocument) -> bool:
 
 
 def _names_shown(document: ParsedDocument) -> set[str]:
-    return {name for block in document.blocks if block.kind == "image" for name in _SHOWN.findall(block.text)}
+    """Names of the pictures that stand alone, within paragraphs and in cells; what a program quotes is no picture."""
+    return {name for block in document.blocks if block.kind != "code" for name in _SHOWN.findall(block.text)}
 
 
 @dataclass(slots=True)
@@ -173,10 +177,19 @@ def _text_and_tables(blocks: Iterable[Block], picture: Picture) -> Iterator[Bloc
 
 def _insert_texts(blocks: Iterable[Block], texts: dict[str, list[Block]]) -> Iterator[Block]:
     for block in blocks:
+        if block.kind == "table":
+            yield replace(block, text=_PICTURE.sub(lambda match: _with_words(match, texts), block.text))
+            continue
         yield block
-        if block.kind == "image":
+        if block.kind != "code":
             for name in _SHOWN.findall(block.text):
                 yield from (replace(text, page=text.page or block.page) for text in texts.get(name, []))
+
+
+def _with_words(match: re.Match[str], texts: Mapping[str, list[Block]]) -> str:
+    """A picture in a cell, followed by its text on one line."""
+    words = " ".join(" ".join(_TABLE_SIGNS.sub(" ", block.text).split()) for block in texts.get(match[1], []))
+    return f"{match[0]} {words}" if words else match[0]
 
 
 def unread_metadata(counts: Mapping[Reason, int]) -> dict[str, str]:

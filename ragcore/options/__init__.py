@@ -7,6 +7,7 @@ from ragcore.options.declaration import (
     OptionField,
     OptionGroup,
     find_option,
+    for_comparing,
     option_fields,
 )
 from ragcore.options.groups import (
@@ -23,11 +24,13 @@ from ragcore.options.groups import (
     RepresentationOptions,
     RetrievalOptions,
 )
-from ragcore.options.layers import Conflict, Resolved, conflicts, options_sha256, resolve
+from ragcore.options.layers import FORMER, LOOP_TOKENS, Conflict, Resolved, conflicts, options_sha256, resolve
 from ragcore.options.voice import VoiceOptions
 
 __all__ = [
     "COMPRESSION_METHODS",
+    "FORMER",
+    "LOOP_TOKENS",
     "MODES",
     "OPTION_GROUPS",
     "PRESETS",
@@ -49,6 +52,7 @@ __all__ = [
     "VoiceOptions",
     "conflicts",
     "find_option",
+    "for_comparing",
     "option_fields",
     "options_sha256",
     "resolve",

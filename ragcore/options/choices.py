@@ -36,7 +36,7 @@ REWRITE_CHOICES = (
     Choice("multi", _("Multiple: two more phrasings")),
     Choice("hyde", _("HyDE: searches with a hypothetical answer")),
     Choice("expand", _("Expand: synonyms and terms")),
-    Choice("decompose", _("Decompose: sub-questions")),
+    Choice("decompose", _("Decompose: sub-questions"), _("Decompose")),
     Choice("step_back", _("Step back: a more general question")),
     Choice("variants", _("Variants: alternative names of terms")),
     Choice("simplify", _("Simplify: without filler words")),
@@ -48,6 +48,11 @@ COMPRESSION_CHOICES = (
     Choice("sentence_extraction", _("Extraction: key sentences only")),
     Choice("llm_compression", _("Language model: compressed by it")),
     Choice("hybrid", _("Hybrid: sentences, then the language model")),
+)
+FACT_CHOICES = (
+    Choice("off", _("Do not read them")),
+    Choice("rules", _("By rules")),
+    Choice("model", _("By rules, then by the language model: up to 40 passages of a document")),
 )
 GRAPH_CHOICES = (
     Choice("auto", _("Automatic: where several passages answer together")),

@@ -46,6 +46,7 @@ class Option:
     choices: tuple[Choice, ...] = ()  # the only values of a str
     longest: int = 64  # characters of a str without choices; over LINE it has a field of several lines
     everyday: bool = False  # forms show it first; the others are folded under "Advanced"
+    is_for_comparing: bool = False  # the lab, runs and the gate may set it; no site, set or experiment
 
     @property
     def values(self) -> tuple[str, ...]:
@@ -72,9 +73,10 @@ def option(
     choices: tuple[Choice, ...] = (),
     longest: int = 64,
     everyday: bool = False,
+    is_for_comparing: bool = False,
 ) -> T:
     """A dataclass field with this default and its declaration."""
-    declared = Option(label, help, low, high, unit, choices, longest, everyday)
+    declared = Option(label, help, low, high, unit, choices, longest, everyday, is_for_comparing)
     return field(default=default, metadata={_KEY: declared})
 
 
@@ -134,6 +136,11 @@ def option_fields(group: type) -> Mapping[str, OptionField]:
             declared.name, kinds[declared.name], declared.default, declared.metadata[_KEY]
         )
     return options
+
+
+def for_comparing(group: type) -> frozenset[str]:
+    """Names of the options of a group that sites and sets cannot have."""
+    return frozenset(name for name, field in option_fields(group).items() if field.option.is_for_comparing)
 
 
 def find_option(group: str, name: str) -> Option | None:

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from ragcore.labels import gettext_noop as _
 from ragcore.options.choices import (
     COMPRESSION_CHOICES,
+    FACT_CHOICES,
     GRAPH_CHOICES,
     MODE_CHOICES,
     OVERFLOW_CHOICES,
@@ -21,8 +22,6 @@ from ragcore.options.choices import (
     SWITCH_CHOICES,
 )
 from ragcore.options.declaration import choice_values, option, option_group
-
-_EACH_SEARCH = _("For keyword and semantic search each.")
 
 MODES = choice_values(MODE_CHOICES)
 STRATEGIES = choice_values(STRATEGY_CHOICES)
@@ -94,9 +93,7 @@ class ChunkingOptions:
 class RepresentationOptions:
     """Index entries of a chunk besides its text."""
 
-    sections: bool = option(True, _("Summaries of long sections"))
     tables: bool = option(True, _("Tables as sentences"), _("Rows can also be found by column name."), everyday=True)
-    captions: bool = option(True, _("Image captions"), _("Text around an image makes it searchable."))
     summaries: bool = option(False, _("Passage summaries"), everyday=True)
     questions: bool = option(False, _("Questions that a passage answers"), _("Up to three per passage."), everyday=True)
     language_model: bool = option(
@@ -115,12 +112,12 @@ class FactOptions:
         _("Names, terms and identifiers with the passages that mention them, for questions over several documents."),
         everyday=True,
     )
-    extract: bool = option(
-        False, _("Read facts in documents"),
-        _("Definitions, tables and plain statements become triples with their source."), everyday=True,
-    )  # fmt: skip
-    model_passages: int = option(
-        40, _("Passages read by the language model"), _("Of each document. 0: rules alone."), low=0, high=5000
+    reading: str = option(
+        "off",
+        _("Read facts in documents"),
+        _("Definitions, tables and plain statements become triples with their source."),
+        choices=FACT_CHOICES,
+        everyday=True,
     )
 
 
@@ -132,14 +129,13 @@ class FactOptions:
 class RetrievalOptions:
     """Retrieval, stages 1 to 3."""
 
-    coarse_limit: int = option(1500, _("First-stage candidates"), _EACH_SEARCH, low=10, high=5000)
-    fine_limit: int = option(160, _("Second-stage candidates"), _EACH_SEARCH, low=10, high=1000)
-    exact: bool = option(
-        True,
-        _("Compare whole vectors of small collections"),
-        _("One stage instead of two where that is faster; misses nothing."),
+    fused_limit: int = option(
+        80,
+        _("Candidates for reranking"),
+        _("After fusion of both lists, each of which has at least twice as many."),
+        low=5,
+        high=500,
     )
-    fused_limit: int = option(80, _("Candidates for reranking"), _("After fusion of both lists."), low=5, high=500)
     top_k: int = option(
         10, _("Passages returned"), _("Where the request gives no number."), low=1, high=50, everyday=True
     )
@@ -160,6 +156,7 @@ class RetrievalOptions:
         _("-1: current; 0: none; n: version n, for comparing."),
         low=-1,
         high=1_000_000,
+        is_for_comparing=True,
     )
     set_embedder: int = option(
         -1,
@@ -167,6 +164,7 @@ class RetrievalOptions:
         _("-1: current; 0: none; n: model n of the set, for comparing."),
         low=-1,
         high=1_000_000,
+        is_for_comparing=True,
     )
     embedder_switch: int = option(
         0,
@@ -174,6 +172,7 @@ class RetrievalOptions:
         _("0: current; n: the change of model n whose vectors are ready, for comparing."),
         low=0,
         high=1_000_000_000,
+        is_for_comparing=True,
     )
     reranker_model: int = option(
         0,
@@ -187,9 +186,6 @@ class RetrievalOptions:
     )
     fuzzy: bool = option(
         True, _("Typo tolerance"), _("Also matches words and titles with similar spelling."), everyday=True
-    )
-    names: bool = option(
-        True, _("Search file names and folders"), _("A file name or folder in the question finds its documents.")
     )
     # "auto": comparisons, questions of several steps, and those whose names no passage found has together
     graph: str = option(
@@ -271,14 +267,6 @@ class AnswerOptions:
         high=100_000,
         unit="tokens",
     )
-    history_tokens: int = option(
-        4000,
-        _("Conversation memory (tokens)"),
-        _("Earlier turns in the prompt; older ones are summarised."),
-        low=200,
-        high=100_000,
-        unit="tokens",
-    )
     whole_sections: bool = option(
         False, _("Whole sections"), _("Sections instead of passages where the context length allows.")
     )
@@ -318,14 +306,6 @@ class AnswerOptions:
         high=3600,
         unit="seconds",
     )
-    loop_tokens: int = option(
-        40_000,
-        _("Token limit for all rounds"),
-        _("Prompts and completions together."),
-        low=100,
-        high=1_000_000,
-        unit="tokens",
-    )
     # 0 refuses only what nothing is near to. Sets that nothing was trained on lose up to twice as much as the line
     # says, so the line for 3 % keeps them near 5 %.
     false_refusals: float = option(
@@ -346,4 +326,3 @@ class AnswerOptions:
         _("Let the language model check doubtful sentences"),
         _("One more request for each answer; otherwise rules alone decide."),
     )
-    support_threshold: float = option(0.5, _("Sentence supported from"), _("Support between 0 and 1."), low=0, high=1)

@@ -23,11 +23,11 @@ _NOT_MORE_THAN = (
     ("chunking.min_tokens", "chunking.max_tokens"),
     ("chunking.max_tokens", "chunking.section_tokens"),
     ("chunking.max_tokens", "answer.context_tokens"),  # the best passage would never stand in a prompt as a whole
-    ("retrieval.fine_limit", "retrieval.coarse_limit"),
-    ("retrieval.top_k", "retrieval.fine_limit"),  # of one arm, where only one is asked
     ("retrieval.top_k", "retrieval.fused_limit"),
     ("answer.max_chunks", "retrieval.fused_limit"),
 )
+
+LOOP_TOKENS = 40_000  # prompts and completions of all rounds of a loop together
 
 # Of earlier releases, by what stored runs, drafts and packages of sets may still name: now fields of their stages.
 FORMER = frozenset(
@@ -35,8 +35,13 @@ FORMER = frozenset(
         *("alpha_centre", "alpha_slope", "vector_weight_zh", "vector_weight_en", "title_weight", "title_boost"),
         *("profile_shift", "profile_boost", "duplicate_similarity"),
         *("self_rag_rounds", "self_rag_quality", "loop_seconds", "citation_threshold"),
+        *("coarse_limit", "fine_limit", "exact", "names", "sections", "captions", "extract", "model_passages"),
+        *("history_tokens", "loop_tokens", "support_threshold"),
     }
 )
+# Values of former options that are part of the fingerprint of a group all the same, by its name: what was made with
+# them counts as made with the present options, and what was made with others does not.
+_FIXED: Mapping[str, Mapping[str, Any]] = {"RepresentationOptions": {"sections": True, "captions": True}}
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,8 +63,9 @@ def options_sha256(*groups: object) -> str:
 
 
 def _values(group: Any) -> dict[str, Any]:
-    """`dataclasses.asdict` of the outermost level, without its copies of every value."""
-    return {entry.name: getattr(group, entry.name) for entry in fields(group)}
+    """`dataclasses.asdict` of the outermost level, without its copies of every value, with those of _FIXED."""
+    values = {entry.name: getattr(group, entry.name) for entry in fields(group)}
+    return {**values, **_FIXED.get(type(group).__name__, {})}
 
 
 def resolve(group: type[T], *layers: tuple[str, Mapping[str, Any]]) -> Resolved[T]:
@@ -120,10 +126,9 @@ def _own(groups: Mapping[str, Resolved[Any]], option: str) -> float | None:
 
 
 def _loop_fault(options: AnswerOptions) -> Conflict | None:
-    """A loop whose budget does not hold one prompt and one answer ends before its first round."""
+    """A loop whose budget (LOOP_TOKENS) does not hold one prompt and one answer ends before its first round."""
     loops = options.mode in ("agentic", "ultimate") or options.strategy in ("adaptive", "self_rag")
-    least = options.context_tokens + options.max_tokens
-    if not loops or options.loop_tokens >= least:
+    if not loops or options.context_tokens + options.max_tokens <= LOOP_TOKENS:
         return None
-    error = InvalidOptionsError("loop_budget", least=least)
-    return Conflict(option="answer.loop_tokens", other="answer.max_tokens", error=error)
+    error = InvalidOptionsError("loop_budget", most=LOOP_TOKENS)
+    return Conflict(option="answer.context_tokens", other="answer.max_tokens", error=error)

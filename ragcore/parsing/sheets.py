@@ -52,6 +52,13 @@ class Region:
     titles: tuple[str, ...] = field(default=())
 
 
+def with_note(text: str, note: str) -> str:
+    """A cell with the note that people see beside it, in brackets."""
+    opening, closing = ("（", "）") if max(note, default="") > "\u2e7f" else ("(", ")")
+    gap = " " if text and opening == "(" else ""
+    return f"{text}{gap}{opening}{note}{closing}"
+
+
 def grid_blocks(grid: Grid, *, page: int | None = None) -> Iterator[Block]:
     """Paragraphs and Markdown tables of a sheet in reading order."""
     reader = _RegionReader(grid)

@@ -20,6 +20,7 @@ from ragcore.representations.writer import (
     Writer,
     WrittenTexts,
 )
+from ragcore.text.markdown import without_addresses
 from ragcore.types import ChunkDraft
 
 # A longer chunk (a short section with its subsections, a document that is not split) is found through windows too:
@@ -92,7 +93,9 @@ def represent(
         if draft.ordinal not in chosen:
             continue
         texts = [*_own_texts(draft, counter), *beside, *by_ordinal.get(draft.ordinal, NOTHING_WRITTEN).entries]
-        entries += [RepresentationText(ordinal=draft.ordinal, kind=kind, text=text) for kind, text in texts]
+        entries += [
+            RepresentationText(ordinal=draft.ordinal, kind=kind, text=without_addresses(text)) for kind, text in texts
+        ]
     stored = tuple(by_ordinal.get(draft.ordinal, NOTHING_WRITTEN).draft or draft for draft in drafts)
     missed = {ordinal: texts.missed for ordinal, texts in by_ordinal.items() if texts.missed}
     return RepresentationResult(entries=tuple(entries), drafts=stored, counts=dict(counts), missed=missed)
@@ -127,13 +130,13 @@ def _table_and_picture_texts(
     draft: ChunkDraft, options: RepresentationOptions, tables: TableReader
 ) -> list[tuple[EntryKind, str]]:
     """What follows from the chunk's own tables and pictures."""
-    if draft.kind == "section" or not (options.tables or options.captions):
+    if draft.kind == "section":
         return []
     blocks = markdown_blocks(draft.text)
     rows: list[tuple[EntryKind, str]] = (
         [("table", text) for text in tables.read(draft, blocks)] if options.tables else []
     )
-    return rows + [("caption", text) for text in (image_captions(blocks) if options.captions else [])]
+    return rows + [("caption", text) for text in image_captions(blocks)]
 
 
 def _run_writer(

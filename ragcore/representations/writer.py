@@ -10,12 +10,14 @@ from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Literal
+from typing import Any, Literal
 
 from ragcore.chunking.sections import PATH_SEPARATOR
 from ragcore.errors import ModelUnavailableError
-from ragcore.llm.client import fenced, json_values
+from ragcore.llm.client import fenced, json_values, wish_again
 from ragcore.llm.generators import collect
+from ragcore.llm.model_profile import profile_of
+from ragcore.llm.request_fields import reply_format, with_fields, without_thinking
 from ragcore.options import RepresentationOptions
 from ragcore.ports import ChatMessage, ChatModel, TokenCounter, Tokenizer
 from ragcore.prompts import load
@@ -74,7 +76,7 @@ class Writer:
     def wants(self, draft: ChunkDraft) -> bool:
         """Whether there is anything to write about a chunk."""
         if draft.kind == "section":
-            return self.options.sections and self.prompter.has_model
+            return self.prompter.has_model
         return self.options.summaries or self.options.questions
 
     async def write(self, draft: ChunkDraft) -> WrittenTexts:
@@ -172,10 +174,14 @@ class JsonPrompter:
     Counts: "model.unavailable", "model.interrupted", "model.invalid" (not the object that was asked for),
     "model.skipped" (not asked any more) and, by the caller, "model.refused" (a reply that failed the checks).
     It is not asked any more after GIVE_UP_AFTER requests in a row that failed, or after `silences` without an answer.
+    JSON is asked for in the way of the model's profile, once more where it is another one ("model.repeated"); a model
+    that writes none is not asked.
     """
 
     def __init__(self, model: ChatModel | None, counts: Counter[str], *, silences: int = GIVE_UP_AFTER) -> None:
-        self._model = model
+        profile = profile_of(model)
+        self._model = None if profile.json == "none" else model
+        self._way, self._thinking = profile.json, without_thinking(profile)
         self._counts = counts
         self._most_silences = silences
         self._failures = 0  # in a row
@@ -194,10 +200,17 @@ class JsonPrompter:
             self._counts["model.skipped"] += 1
             return PromptReply(failure="unavailable")
         text = load(prompt).render(**{name: fenced(value) for name, value in values.items()})
-        reply, failure = await self._complete(self._model, text, temperature)
+        messages = [ChatMessage(role="user", content=text)]
+        fields = {**self._thinking, **reply_format(self._way, _schema(keys), name=prompt)}
+        reply, failure = await self._complete(self._model, messages, temperature, fields)
+        strings = read_strings(reply, keys)
+        if failure is None and strings is None and reply.strip():
+            self._counts["model.repeated"] += 1
+            messages += wish_again(reply, f"It needs texts under: {', '.join(keys)}.")
+            reply, failure = await self._complete(self._model, messages, temperature, fields)
+            strings = read_strings(reply, keys)
         if failure is not None:
             return PromptReply(failure=failure)
-        strings = read_strings(reply, keys)
         if strings is None:
             self._counts["model.invalid"] += 1
             return PromptReply(failure="invalid")
@@ -208,10 +221,12 @@ class JsonPrompter:
         self._counts["model.refused"] += 1
         return "refused"
 
-    async def _complete(self, model: ChatModel, text: str, temperature: float) -> tuple[str, Failure | None]:
-        messages = [ChatMessage(role="user", content=text)]
+    async def _complete(
+        self, model: ChatModel, messages: Sequence[ChatMessage], temperature: float, fields: Mapping[str, Any]
+    ) -> tuple[str, Failure | None]:
+        events = with_fields(model, fields).stream(messages, temperature=temperature, max_tokens=MAX_TOKENS)
         try:
-            read = await collect(model.stream(messages, temperature=temperature, max_tokens=MAX_TOKENS))
+            read = await collect(events)
         except ModelUnavailableError as error:
             self._failures += 1
             self._silences += not error.is_about_prompt
@@ -222,6 +237,11 @@ class JsonPrompter:
             return "", "interrupted"
         self._failures = self._silences = 0
         return read.text, None
+
+
+def _schema(keys: Sequence[str]) -> dict[str, Any]:
+    """Of an object with texts under these keys."""
+    return {"type": "object", "properties": {key: {"type": "string"} for key in keys}}
 
 
 def read_strings(reply: str, keys: tuple[str, ...]) -> dict[str, str] | None:

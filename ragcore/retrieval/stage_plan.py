@@ -6,33 +6,27 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-import numpy as np
-
 from ragcore.options import RetrievalOptions
 from ragcore.pipeline import PlannedStage
-from ragcore.ports import FloatArray, LexicalIndex, VectorIndex
+from ragcore.ports import LexicalIndex, VectorIndex
 from ragcore.retrieval import stages  # noqa: F401 (registers the stages)
 from ragcore.retrieval.pipeline import PipelineRetriever, with_joining
 from ragcore.retrieval.stages.search import SearchCoarse
 from ragcore.types import Hit, Query, StageRecord, State
 
 Steps = list[PlannedStage]
+LEAST_OF_EACH_ARM = 160  # hits of words, and of meaning, that are fused; twice `fused_limit` where that is more
 
 
 def stage_plan(mode: str, options: RetrievalOptions) -> Steps:
     """The stages of a retrieval mode (hybrid, vector, bm25 or graph) with their options."""
-    coarse = {
-        "limit": options.coarse_limit,
-        "exact_limit": options.fine_limit if options.exact else 0,
-        "lexical": mode != "vector",
-        "vectors": mode != "bm25",
-        "names": options.names,
-    }
+    each = max(LEAST_OF_EACH_ARM, 2 * options.fused_limit)
+    coarse = {"exact_limit": each, "lexical": mode != "vector", "vectors": mode != "bm25"}
     keep = max(options.fused_limit, options.top_k)
     fused: Steps = [
-        ("search.fine", {"limit": options.fine_limit}),
-        *_stage_if(options.profile, "boost.profile", each=options.fine_limit),
-        ("fuse.rsf", {"vector_weight": options.vector_weight, "each": options.fine_limit, "keep": keep}),
+        ("search.fine", {"limit": each}),
+        *_stage_if(options.profile, "boost.profile", each=each),
+        ("fuse.rsf", {"vector_weight": options.vector_weight, "each": each, "keep": keep}),
     ]
     by_mode: dict[str, Steps] = {
         "hybrid": fused,
@@ -102,12 +96,11 @@ def _rests(
     """The pipeline from the coarse search on for each query, with what all coarse searches have found already."""
     ports = pipeline.ports
     nothing: list[list[Hit]] = [[] for _ in queries]
-    vectors = [query.vector for query in queries if query.vector is not None]
     exact = coarse.is_exact(ports)
     limit = coarse.depth(exact=exact)
     lexical = ports.lexical.search_many(queries, limit=limit) if coarse.lexical else nothing
     search = ports.vectors.exact_many if exact else ports.vectors.coarse_many
-    near = search(np.stack(vectors), limit=limit) if vectors else nothing
+    near = search(queries, limit=limit) if coarse.vectors else nothing
     return [
         PipelineRetriever(
             pipeline.stages[at:],
@@ -149,17 +142,17 @@ class FetchedVectorIndex:
     def is_exact(self) -> bool:
         return self.exact
 
-    def exact_many(self, vectors: FloatArray, *, limit: int) -> list[list[Hit]]:
+    def exact_many(self, queries: Sequence[Query], *, limit: int) -> list[list[Hit]]:
         return [list(self.hits[:limit])]
 
-    def coarse(self, vector: FloatArray, *, limit: int) -> list[Hit]:
+    def coarse(self, query: Query, *, limit: int) -> list[Hit]:
         return list(self.hits[:limit])
 
-    def coarse_many(self, vectors: FloatArray, *, limit: int) -> list[list[Hit]]:
-        return self.index.coarse_many(vectors, limit=limit)
+    def coarse_many(self, queries: Sequence[Query], *, limit: int) -> list[list[Hit]]:
+        return self.index.coarse_many(queries, limit=limit)
 
-    def prefixes(self, vector: FloatArray, *, chunks: Sequence[int]) -> list[Hit]:
-        return self.index.prefixes(vector, chunks=chunks)
+    def prefixes(self, query: Query, *, chunks: Sequence[int]) -> list[Hit]:
+        return self.index.prefixes(query, chunks=chunks)
 
-    def fine(self, vector: FloatArray, *, chunks: Sequence[int], limit: int) -> list[Hit]:
-        return self.index.fine(vector, chunks=chunks, limit=limit)
+    def fine(self, query: Query, *, chunks: Sequence[int], limit: int) -> list[Hit]:
+        return self.index.fine(query, chunks=chunks, limit=limit)

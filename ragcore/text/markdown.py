@@ -21,6 +21,9 @@ _SPACE = re.compile(r"\s+")
 _PICTURE = re.compile(
     r"!\[(?P<words>(?:[^\[\]\\\n]|\\.|\[[^\[\]\n]{0,200}\]){0,1000})\]\((?P<target>[^()\s]{0,2000})\)"
 )
+_LINK = re.compile(
+    r"(?<!!)\[(?P<words>[^\[\]\n]{1,1000})\]\((?:https?|ftp|mailto|file):[^()\s]{1,2000}\)", re.IGNORECASE
+)
 _PICTURE_REST = re.compile(r"\\?\]\\?\(picture:[A-Za-z0-9._-]{0,128}\\?\)?")  # of one that was cut, or escaped
 _NAMED_PICTURE = re.compile(r"picture:([A-Za-z0-9._-]{1,128})")
 SHORTEST = 8  # characters that are an overlap and no chance
@@ -52,6 +55,11 @@ def without_pictures(text: str) -> str:
     if "](" not in text and "]\\(" not in text:
         return text
     return _PICTURE_REST.sub("", _PICTURE.sub(lambda match: match["words"], text))
+
+
+def without_addresses(text: str) -> str:
+    """Markdown with the words of its links in their place: by the letters of an address nobody searches."""
+    return _LINK.sub(lambda match: match["words"], text) if "](" in text else text
 
 
 def captions_once(text: str) -> str:

@@ -22,6 +22,7 @@ MARK = "\x01"  # stands before every Latin word and number of a searchable text
 BETWEEN = "\x00"  # stands between texts that are searched as one
 _WORD_START = re.compile(r"(?<![a-z0-9])(?=[a-z0-9])|(?<=[a-z])(?=[0-9])")
 _SINGLE_CJK = re.compile(f"[{CJK}]")
+_WRITTEN = re.compile(rf"[{CJK}]+|[^\W{CJK}](?:[^\s{CJK}]*[^\W{CJK}])?")
 
 
 def keywords(text: str, tokenizer: Tokenizer) -> list[str]:
@@ -29,6 +30,19 @@ def keywords(text: str, tokenizer: Tokenizer) -> list[str]:
     stop = stop_words()
     words = [word for word in dict.fromkeys(tokenizer.words(text)) if word not in stop]
     return [word for word in words if not _SINGLE_CJK.fullmatch(word)] or words
+
+
+def written_keywords(text: str, tokenizer: Tokenizer) -> dict[str, str]:
+    """The keywords of a text in order, each with the word as it is written there first: {"respons": "responses"}.
+
+    Keywords are stems, which are no words: what is searched with beside the text, or shown, takes the written ones.
+    """
+    spellings: dict[str, str] = {}
+    for match in _WRITTEN.finditer(text):
+        word = match.group()
+        for stemmed in tokenizer.words(word):
+            spellings.setdefault(stemmed, stemmed if _SINGLE_CJK.match(word) else word)
+    return {word: spellings[word] for word in keywords(text, tokenizer) if word in spellings}
 
 
 def overlap(text: str, other: str, tokenizer: Tokenizer) -> float:

@@ -13,12 +13,13 @@ _UNSEEN = re.compile(
     "\ufff0-\ufffc\ufffe\uffff\U000e0000-\U000e0fff]"
 )
 _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
+_POWER = re.compile("(?<=[0-9])[\u2070\u00b9\u00b2\u00b3\u2074-\u207b]+")
 _JOINERS = re.compile("[\u200c\u200d\x00-\x08\x0b\x0c\x0e-\x1f\x7f]")
 
 
 def nfkc(text: str) -> str:
-    """Compatibility forms unified: full-width letters and digits become ASCII."""
-    return text if text.isascii() else unicodedata.normalize("NFKC", text)
+    """Compatibility forms unified: full-width letters and digits become ASCII. A power stays one: 10⁶ is 10^6."""
+    return text if text.isascii() else unicodedata.normalize("NFKC", _POWER.sub(r"^\g<0>", text))
 
 
 def remove_unseen(text: str) -> str:

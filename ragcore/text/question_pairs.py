@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections import Counter, defaultdict
-from collections.abc import Callable, Hashable, Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from hashlib import sha256
 from typing import Literal
@@ -25,7 +25,6 @@ MADE: tuple[Origin, ...] = ("question", "heading", "title")  # nobody has asked 
 SHORTEST, LONGEST = 2, 400  # characters of a question
 LEAST_LETTERS = 0.5  # share of letters and digits among what is not a space
 SAME_QUESTION = 0.8  # estimated Jaccard index of shingles
-ALIVE_AFTER = 500  # pairs, some seconds at most
 LENGTH_GROUPS = 4  # quarters of passages by length
 
 # Words that point at a text at hand. "this" alone stands in good questions, too ("this year"): only what points at a
@@ -75,8 +74,8 @@ def question_fault(text: str) -> str:
     return ""
 
 
-def pairs_screen(pairs: Sequence[QuestionPair], *, alive: Callable[[], None] = lambda: None) -> Screened:
-    """Pairs without faults, each question once. `alive` is called after every ALIVE_AFTER pairs, and may end it.
+def pairs_screen(pairs: Sequence[QuestionPair]) -> Screened:
+    """Pairs without faults, each question once.
 
     The same question of several origins is one pair, with the passages of the first; people's questions come before
     made ones, and of made ones nearly the same question counts once (MinHash). A question that people asked is kept
@@ -87,9 +86,7 @@ def pairs_screen(pairs: Sequence[QuestionPair], *, alive: Callable[[], None] = l
     questions: set[str] = set()
     buckets: dict[int, list[int]] = defaultdict(list)
     sketches: list[npt.NDArray[np.uint32]] = []
-    for at, pair in enumerate(sorted(pairs, key=lambda pair: pair.origin in MADE), 1):
-        if at % ALIVE_AFTER == 0:
-            alive()
+    for pair in sorted(pairs, key=lambda pair: pair.origin in MADE):
         fault = question_fault(pair.question)
         if fault and (pair.origin in MADE or fault != "pointing"):
             dropped[fault] += 1

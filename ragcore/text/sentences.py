@@ -29,6 +29,8 @@ _LIST_NUMBER = re.compile(
 )  # also "Step 1. Open the cabinet."
 _DOTTED = re.compile(r"(?:[A-Z]\.)+[A-Z]")  # P.R. China
 _INLINE_NUMBER = re.compile(r"(?P<colon>[:：]\s*)?(?<!\d)(?P<number>\d{1,2})\Z")  # "Causes: 1. Dust 2. Heat"
+_LIST_BEGINS = re.compile(rf"[|·;；,，)）{CJK}]\s+\Z")  # what stands before the first number of a list
+_SIGN_CHARACTERS = 8
 _BEFORE_WORD = re.compile(rf"[\s(\[{{\"'“‘（/{CJK}]")  # "笔名S.G. Smith": Chinese has no spaces before it
 _LOWER_WORD = re.compile(r"[a-zà-ÿ]+(?![A-Za-z0-9])")  # "eNB" and "gNodeB" may begin a sentence
 _SPACE = re.compile(r"\s*")
@@ -153,8 +155,11 @@ def _is_inline_number(line: str, start: int, end: int) -> bool:
     if match is None:
         return False
     number = int(match["number"])
-    if number == 1:
-        return match["colon"] is not None
+    if number == 1:  # in a cell of a table there is no colon before it, and the second number tells
+        behind = line[end : end + _NEAR_CHARACTERS]
+        front = line[max(start, match.start("number") - _SIGN_CHARACTERS) : match.start("number")]
+        begins = not front.strip() or _LIST_BEGINS.search(front) is not None
+        return match["colon"] is not None or (begins and re.search(r"\s2\. ", behind) is not None)
     before = line[max(start, end - _NEAR_CHARACTERS) : match.start("number")]
     return before[-1:].isspace() and re.search(rf"(?<![\d.]){number - 1}\. ", before) is not None
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Set
 from dataclasses import dataclass
 
 from ragcore.ports import Tokenizer
@@ -168,18 +169,44 @@ def _stop_positions(run: str, tokenizer: Tokenizer) -> frozenset[int]:
     return frozenset(positions)
 
 
-def corrected_text(query: Query, tokenizer: Tokenizer) -> str:
-    """The question with the best correction in place of each misspelt word; Latin ones without their endings."""
+def corrected_text(query: Query, tokenizer: Tokenizer, *, passages: Iterable[str] | None = None) -> str:
+    """The question with the best correction in place of each misspelt word.
+
+    Corrections are terms of the index, without their endings. With `passages` each of them is written as it stands
+    there most often, and a word stays as it was typed where they have none that fits, or where a dictionary knows it.
+    """
     best = {wrong: max(right, key=lambda term: right[term]) for wrong, right in query.corrections.items() if right}
+    words = None if passages is None else words_as_written(set(best.values()), passages, tokenizer)
 
     def written(match: re.Match[str]) -> str:
-        stems = tokenizer.words(match.group())
-        return best.get(stems[0], match.group()) if len(stems) == 1 else match.group()
+        typed = match.group()
+        stems = tokenizer.words(typed)
+        if len(stems) != 1 or stems[0] not in best:
+            return typed
+        if words is None:
+            return best[stems[0]]
+        return typed if _is_real(typed, tokenizer) else words.get(best[stems[0]], typed)
 
     text = _LATIN.sub(written, query.text)
     for wrong, right in _cjk(best).items():
         text = text.replace(wrong, right)
     return text
+
+
+def words_as_written(terms: Set[str], texts: Iterable[str], tokenizer: Tokenizer) -> dict[str, str]:
+    """The most frequent word, in lower case, for each Latin term of the index that occurs in the texts."""
+    counts: dict[str, Counter[str]] = {}
+    for word, count in Counter(match.lower() for text in texts for match in _LATIN.findall(text)).items():
+        stems = tokenizer.words(word)
+        if len(stems) == 1 and stems[0] in terms:
+            counts.setdefault(stems[0], Counter())[word] += count
+    return {term: words.most_common(1)[0][0] for term, words in counts.items()}
+
+
+def _is_real(word: str, tokenizer: Tokenizer) -> bool:
+    """Whether the dictionary of the tokenizer, where it has one, knows an English word."""
+    glossary = getattr(tokenizer, "glossary", None)
+    return glossary is not None and bool(glossary.translations(word.lower()))
 
 
 def _cjk(best: Mapping[str, str]) -> dict[str, str]:

@@ -20,6 +20,7 @@ from ragcore.text.scripts import CJK
 _TOKEN = re.compile(
     rf"(?P<cjk>[{CJK}]+)"
     rf"|(?P<number>\d{{1,3}}(?:,\d{{3}})+(?!\d))"  # 1,024,000
+    rf"|(?P<signed>(?<![^\W_{CJK}])[A-Za-z]{{1,2}}(?:\+\+|[+#])(?![A-Za-z_+#]))"  # C++, C#, A+
     rf"|(?P<word>[^\W_{CJK}]+(?:['’][^\W\d_{CJK}]{{1,2}}\b)?)"
     rf"|(?P<joint>(?<=\w)[-_./](?=\w))"
 )
@@ -174,6 +175,8 @@ class JiebaTokenizer:
             return self._cut(text)
         if match.lastgroup == "number":
             return [text.replace(",", "")]
+        if match.lastgroup == "signed":
+            return [text.lower(), text.rstrip("+#").lower()]
         text = _POSSESSIVE.sub("", text) if not text.isalnum() else text
         whole = stem(text.lower())
         if text.isdigit() or (text.isalpha() and (text.islower() or text.istitle())):

@@ -11,6 +11,11 @@ from dataclasses import dataclass
 
 from ragcore.text.normalise import nfkc
 
+# a number that may be money: what "costs 3 dB", or two hours, has no price
+_AMOUNT = (
+    r"(?>\d(?:[\d.,]*\d)?)(?!\s?(?:dB|%|ms\b|[kMG]?bit|bytes?\b|seconds?\b|minutes?\b|hours?\b|days?\b|points?\b))"
+)
+
 
 @dataclass(frozen=True, slots=True)
 class _Kind:
@@ -27,7 +32,9 @@ _KINDS = (
         asks=r"多少[钱錢]|几块[钱錢]|[价價][格钱錢]|[单單][价價]|运费|费用(?:是|要|有)?多少"
         r"|\bhow expensive\b|\b(?:price|cost|fee|charge)s? (?:of|for)\b|\bhow much (?:does|do|did) .*\bcost\b",
         tells=r"[￥¥$€£]|\d\s?[元块圆]|[万千百]元|\b(?:EUR|USD|CNY|RMB|GBP|CHF|euros?|dollars?|yuan|pounds?)\b"
-        r"|[价價]|[费費]|\b(?:prices?|costs?|fees?|charges?|free)\b|免[费費]",
+        # "saves cost" tells no price
+        r"|[价價]|[费費]|\b(?:prices?|fees?|charges?|free)\b|\|\s*costs?\b"
+        rf"|\bcosts?\b[^.\n|\d]{{0,40}}{_AMOUNT}|{_AMOUNT}[^.\n|\d]{{0,40}}\bcosts?\b",
     ),
     _kind(
         asks=r"多重|重量(?:是|有)?多少|\bhow heavy\b|\bhow much (?:does|do) .*\bweigh\b|\bweight of\b",
@@ -37,6 +44,11 @@ _KINDS = (
     _kind(
         asks=r"噪[声聲音]|多少分贝|多吵|\bhow (?:loud|noisy|quiet)\b|\bnoise level\b",
         tells=r"\ddB|\d\s(?:dB|分贝)|\bdB\b|噪[声聲音]|\bnoise|\bloud",
+    ),
+    _kind(
+        asks=r"(?:发射|發射|输出|輸出|额定|額定)功率(?:是|有|为)?多少|\b(?:transmit|output|rated|radiated) power\b",
+        tells=r"\d\s?(?:[kmMµ]?W|dBm|dBW|hp|k?VA|瓦|千瓦|毫瓦)(?![A-Za-z])|功率|\bpower class\b"
+        r"|\b(?:transmit|output|rated|radiated|maximum) power\b",
     ),
     _kind(
         asks=r"多少[度℃]|温度(?:是|要|有)?多少|多[热熱冷]|\bhow (?:hot|cold|warm)\b|\b(?:what|which) temperature\b",

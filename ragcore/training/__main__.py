@@ -88,82 +88,83 @@ WITHOUT_FOLDERS = frozenset({"rotation", "centres"})
 WITH_CHOSEN = frozenset({"support", "support-meaning", "relevance"})  # that read folders of another form
 
 
-def read_answer_sets(given: argparse.Namespace) -> list[AnswerSet]:
+def read_answer_sets(args: argparse.Namespace) -> list[AnswerSet]:
     """The folders, ranked with the embedder of `--embedder`."""
-    tokenizer, embedder = JiebaTokenizer(glossary=CedictGlossary(given.models)), given_embedder(given)
-    return [answer_set(d, tokenizer=tokenizer, counter=counter(), embedder=embedder) for d in given.folders]
+    tokenizer, embedder = JiebaTokenizer(glossary=CedictGlossary(args.models)), given_embedder(args)
+    return [answer_set(d, tokenizer=tokenizer, counter=counter(), embedder=embedder) for d in args.folders]
 
 
-def train_sentences(given: argparse.Namespace) -> None:
+def train_sentences(args: argparse.Namespace) -> None:
     """Fit on one half of the titles and write the weights with their record."""
     lists = [
-        one
-        for data in read_answer_sets(given)
-        for one in sentence_training.sentence_lists(data, half=given.half or 0, limit=given.limit)
+        ranked
+        for data in read_answer_sets(args)
+        for ranked in sentence_training.sentence_lists(data, half=args.half or 0, limit=args.limit)
     ]
     weights = sentence_training.sentences_fit(lists)
-    groups = dict.fromkeys(one.group for one in lists)
+    groups = dict.fromkeys(ranked.group for ranked in lists)
     first = {
-        g: round(sentence_training.first_right([one for one in lists if one.group == g], weights), 4) for g in groups
+        g: round(sentence_training.first_right([ranked for ranked in lists if ranked.group == g], weights), 4)
+        for g in groups
     }
     _write(
         ragcore.extractive.sentence_model,
         {"features": list(SENTENCE_FEATURES), "weights": _rounded(weights)},
         {"questions": len(lists), "right_sentence_first": first},
-        given,
+        args,
     )
 
 
-def train_sentence_meaning(given: argparse.Namespace) -> None:
+def train_sentence_meaning(args: argparse.Namespace) -> None:
     """Fit to one half of the titles; tell how well it does on the other one."""
-    embedder, half = training_embedder(given.embedder, given.models), given.half or 0
-    sets = read_answer_sets(given)
-    mine, others = (
-        [one for data in sets for one in meaning_lists(data, embedder=embedder, half=half_, limit=given.limit)]
+    embedder, half = training_embedder(args.embedder, args.models), args.half or 0
+    sets = read_answer_sets(args)
+    fitting, testing = (
+        [pairs for data in sets for pairs in meaning_lists(data, embedder=embedder, half=half_, limit=args.limit)]
         for half_ in (half, 1 - half)
     )
-    weights = sentence_meaning_fit(mine)
+    weights = sentence_meaning_fit(fitting)
     _write(
         ragcore.extractive.sentence_meaning,
         {name: round(value, DIGITS) for name, value in weights.items()},
         {
-            "questions": len(mine),
-            "right_sentence_first": first_right(others, weights),
-            "by_words": first_right(others, dict.fromkeys(NAMES, 0.0)),
+            "questions": len(fitting),
+            "right_sentence_first": first_right(testing, weights),
+            "by_words": first_right(testing, dict.fromkeys(NAMES, 0.0)),
         },
-        given,
+        args,
         embedder.model,
     )
 
 
-def train_relevance(given: argparse.Namespace) -> None:
+def train_relevance(args: argparse.Namespace) -> None:
     """Fit on all articles, tell how well weights of other articles do, and write the weights."""
-    reader = given_embedder(given)
-    asked = [
-        one
-        for folder in given.folders
-        for one in explained_questions(folder, tokenizer=JiebaTokenizer(), counter=counter(), embedder=reader)
+    reader = given_embedder(args)
+    questions = [
+        question
+        for folder in args.folders
+        for question in explained_questions(folder, tokenizer=JiebaTokenizer(), counter=counter(), embedder=reader)
     ]
-    figures = np.array(relevance_training.cross_validated(asked))
+    figures = np.array(relevance_training.cross_validated(questions))
     _write(
         ragcore.extractive.relevance,
-        {"features": list(feature_names()), "weights": _rounded(relevance_training.relevance_fit(asked))},
+        {"features": list(feature_names()), "weights": _rounded(relevance_training.relevance_fit(questions))},
         {
             "sources": "CLAP NQ (Apache-2.0; passages CC BY-SA 3.0)",
-            "questions": len(asked),
+            "questions": len(questions),
             "f1_five_folds_by_article": round(float(figures[:, 0].mean()), 4),
             "mean_characters": round(float(figures[:, 1].mean())),
         },
-        given,
+        args,
     )
 
 
-def train_refusals(given: argparse.Namespace) -> None:
+def train_refusals(args: argparse.Namespace) -> None:
     """Fit on one half of the titles, draw the thresholds on the other one, and write both."""
-    loaded, half = read_answer_sets(given), given.half or 0
-    groups = [refusal_training.groups_of(data, half=half, limit=given.limit) for data in loaded]
+    loaded, half = read_answer_sets(args), args.half or 0
+    groups = [refusal_training.groups_of(data, half=half, limit=args.limit) for data in loaded]
     weights = refusal_training.scripts_fit(groups)
-    thresholds = visible_thresholds(loaded, weights, half=1 - half, limit=given.limit)
+    thresholds = visible_thresholds(loaded, weights, half=1 - half, limit=args.limit)
     _write(
         ragcore.answerability.model,
         {
@@ -173,19 +174,19 @@ def train_refusals(given: argparse.Namespace) -> None:
             "thresholds": thresholds,
         },
         {
-            "answerable": sum(len(one.answered.matrix) for one in groups),
-            "unanswerable": sum(len(lost.matrix) for one in groups for lost in one.lost.values()),
+            "answerable": sum(len(group.answered.matrix) for group in groups),
+            "unanswerable": sum(len(lost.matrix) for group in groups for lost in group.lost.values()),
         },
-        given,
+        args,
     )
 
 
-def train_reranker(given: argparse.Namespace) -> None:
+def train_reranker(args: argparse.Namespace) -> None:
     """Fit on all questions, or on one half of the articles; tell how well it does on articles not fitted to."""
     lists = [
-        one
-        for data in read_answer_sets(given)
-        for one in ranked_lists(data, limit=given.limit, half=given.half, within=data.name in given.within)
+        ranked
+        for data in read_answer_sets(args)
+        for ranked in ranked_lists(data, limit=args.limit, half=args.half, is_one_title=data.name in args.within)
     ]
     near = np.array(LinearReranker.shipped(EmbeddedEmbedder.model).weights, np.float32)
     trained = reranker_train(lists, near=near)
@@ -201,30 +202,30 @@ def train_reranker(given: argparse.Namespace) -> None:
                 for name, (before, after) in trained.held_out.items()
             },
         },
-        given,
-        _model_of(given),
+        args,
+        _model_of(args),
     )
 
 
-def train_meaning(given: argparse.Namespace) -> None:
+def train_meaning(args: argparse.Namespace) -> None:
     """Fit what reads cosines on one half of the titles, on the scale of the shipped weights of words."""
-    embedder, half = training_embedder(given.embedder, given.models), given.half or 0
+    embedder, half = training_embedder(args.embedder, args.models), args.half or 0
     words = {script: np.asarray(values) for script, values in shipped_words()["weights"].items()}
-    sets = [data for data in read_answer_sets(given) if script_of_set(data) in scripts_read(embedder)]
-    tokenizer = JiebaTokenizer(glossary=CedictGlossary(given.models))
-    across = [answer_set(d, tokenizer=tokenizer, counter=counter(), embedder=embedder) for d in given.across]
-    groups = [refusal_training.groups_of(data, half=half, limit=given.limit, embedder=embedder) for data in sets]
+    sets = [data for data in read_answer_sets(args) if script_of_set(data) in scripts_read(embedder)]
+    tokenizer = JiebaTokenizer(glossary=CedictGlossary(args.models))
+    across = [answer_set(d, tokenizer=tokenizer, counter=counter(), embedder=embedder) for d in args.across]
+    groups = [refusal_training.groups_of(data, half=half, limit=args.limit, embedder=embedder) for data in sets]
     record: dict[str, Any] = {
         "signs": list(GATE_FEATURES),
         "weights": {script: _rounded(values) for script, values in meaning_fit(groups, words).items()},
         "across": {},
     }
     if across:
-        weights, questions = across_fit(across, groups, words, embedder=embedder, half=half, limit=given.limit)
+        weights, questions = across_fit(across, groups, words, embedder=embedder, half=half, limit=args.limit)
         by_language = {language: _rounded(values) for language, values in weights.items()}
         record["across"] = {"signs": list(ACROSS), "weights": by_language, "questions": questions}
     target = weights_file(ragcore.answerability.model, embedder.model, name=MEANING_FILE)
-    _write_to(given.out or target, record, {"questions": sum(len(one.answered.matrix) for one in groups)}, given)
+    _write_to(args.out or target, record, {"questions": sum(len(group.answered.matrix) for group in groups)}, args)
 
 
 def shipped_words() -> dict[str, Any]:
@@ -233,8 +234,8 @@ def shipped_words() -> dict[str, Any]:
     return record
 
 
-def _model_of(given: argparse.Namespace) -> str:
-    embedder = given_embedder(given)
+def _model_of(args: argparse.Namespace) -> str:
+    embedder = given_embedder(args)
     return "" if embedder is None else embedder.model
 
 
@@ -249,33 +250,33 @@ def weights_file(module: Any, model: str = "", *, name: str = "") -> Path:
 
 
 def _write(
-    module: Any, record: Mapping[str, Any], figures: Mapping[str, Any], given: argparse.Namespace, model: str = ""
+    module: Any, record: Mapping[str, Any], figures: Mapping[str, Any], args: argparse.Namespace, model: str = ""
 ) -> None:
-    _write_to(given.out or weights_file(module, model), record, figures, given)
+    _write_to(args.out or weights_file(module, model), record, figures, args)
 
 
-def _write_to(target: Path, record: Mapping[str, Any], figures: Mapping[str, Any], given: argparse.Namespace) -> None:
-    names = map(folder_name, given.folders)
-    how = " --no-embedder" if given.no_embedder else f" --embedder {given.embedder}"
-    how += "" if given.half is None else f" --half {given.half}"
-    how += f" --across {' '.join(map(folder_name, given.across))}" if given.across else ""
-    how += f" --within {' '.join(given.within)}" if given.within else ""
+def _write_to(target: Path, record: Mapping[str, Any], figures: Mapping[str, Any], args: argparse.Namespace) -> None:
+    names = map(folder_name, args.folders)
+    how = " --no-embedder" if args.no_embedder else f" --embedder {args.embedder}"
+    how += "" if args.half is None else f" --half {args.half}"
+    how += f" --across {' '.join(map(folder_name, args.across))}" if args.across else ""
+    how += f" --within {' '.join(args.within)}" if args.within else ""
     trained = {
         "at": datetime.now(tz=UTC).date().isoformat(),
-        "command": f"python -m ragcore.training {given.command} {' '.join(names)} --limit {given.limit}{how}",
+        "command": f"python -m ragcore.training {args.command} {' '.join(names)} --limit {args.limit}{how}",
         **figures,
     }
     target.write_text(json.dumps({**record, "trained": trained}, indent=1) + "\n", encoding="utf-8")
     print(f"{target}: {json.dumps(trained)}")
 
 
-def train_support(given: argparse.Namespace) -> None:
+def train_support(args: argparse.Namespace) -> None:
     """Fit the weights, tell how well they do on documents that they were not fitted to, and write the file."""
-    found = examples(given.folders, limit=given.limit)
-    data = table(found, tokenizer=JiebaTokenizer(), embedder=None)
+    sentences = examples(args.folders, limit=args.limit)
+    data = table(sentences, tokenizer=JiebaTokenizer(), embedder=None)
     scores = cross_validated(data, lambda part, test: probabilities(fitted(part), test))
     figure = score_method("words alone", data.supported, scores >= 0.5, scores)
-    print(f"{len(found)} sentences; five folds by article\n\n{HEAD}\n{figure.row()}")
+    print(f"{len(sentences)} sentences; five folds by article\n\n{HEAD}\n{figure.row()}")
     model = fitted(data)
     print("\n| kind | sentences | right |\n|---|---|---|", *by_kind(data, scores), sep="\n")
     for name, value in zip(("constant", *SUPPORT_FEATURES), model.words, strict=False):
@@ -288,24 +289,24 @@ def train_support(given: argparse.Namespace) -> None:
             "(Apache-2.0; passages CC BY-SA 3.0); sentences edited by ragcore/training/support_edits.py "
             "and ragcore/training/support_summaries.py",
             "date": datetime.now(tz=UTC).date().isoformat(),
-            "command": f"python -m ragcore.training support {' '.join(f.resolve().parent.name for f in given.folders)} "
-            f"--limit {given.limit}",
-            "sentences": len(found),
+            "command": f"python -m ragcore.training support {' '.join(f.resolve().parent.name for f in args.folders)} "
+            f"--limit {args.limit}",
+            "sentences": len(sentences),
             "unsupported": int((~data.supported).sum()),
             "balanced_accuracy_five_folds_by_article": round(figure.balanced_accuracy, 4),
             "auc_five_folds_by_article": round(figure.auc, 4),
             "overlap_threshold": round(best_threshold(data.supported, data.overlap), 4),
         },
     }
-    if given.out:
-        given.out.write_text(json.dumps(record, indent=1) + "\n", encoding="utf-8")
+    if args.out:
+        args.out.write_text(json.dumps(record, indent=1) + "\n", encoding="utf-8")
 
 
-def train_support_meaning(given: argparse.Namespace) -> None:
+def train_support_meaning(args: argparse.Namespace) -> None:
     """Fit what reads cosines to some of the sentences, beside the shipped weights of words."""
-    embedder, words = training_embedder(given.embedder, given.models), SupportModel.shipped().words
-    found = examples(given.folders, limit=given.limit)
-    some = table(found[:: -(-len(found) // WITH_VECTORS)], tokenizer=JiebaTokenizer(), embedder=embedder)
+    embedder, words = training_embedder(args.embedder, args.models), SupportModel.shipped().words
+    sentences = examples(args.folders, limit=args.limit)
+    some = table(sentences[:: -(-len(sentences) // WITH_VECTORS)], tokenizer=JiebaTokenizer(), embedder=embedder)
     weights = support_meaning_training.meaning_fit(some, words=words, embedder=embedder)
     figures: dict[str, Any] = {"sentences": len(some.supported)}
     for name, model in (
@@ -316,44 +317,42 @@ def train_support_meaning(given: argparse.Namespace) -> None:
         row = score_method(name, some.supported, scores >= 0.5, scores)
         figures |= {f"balanced_accuracy_{name}": round(row.balanced_accuracy, 4), f"auc_{name}": round(row.auc, 4)}
     across: tuple[float, ...] = ()
-    if given.across:
-        mine, others = (
-            support_meaning_training.across_table(
-                given.across, tokenizer=JiebaTokenizer(), embedder=embedder, half=half
-            )
+    if args.across:
+        fitting, testing = (
+            support_meaning_training.across_table(args.across, tokenizer=JiebaTokenizer(), embedder=embedder, half=half)
             for half in (0, 1)
         )
-        across = support_meaning_training.across_fit(mine)
-        figures["across_other_half"] = round(support_meaning_training.balanced_accuracy(others, across), 4)
+        across = support_meaning_training.across_fit(fitting)
+        figures["across_other_half"] = round(support_meaning_training.balanced_accuracy(testing, across), 4)
     target = weights_file(ragcore.grounding.support_model, embedder.model, name=SUPPORT_MEANING_FILE)
     record = {"features": list(MEANING), "weights": _rounded(weights), "across": _rounded(across)}
-    _write_to(given.out or target, record, figures, given)
+    _write_to(args.out or target, record, figures, args)
 
 
-def train_rotation(given: argparse.Namespace) -> None:
+def train_rotation(args: argparse.Namespace) -> None:
     """Fit the rotation of the packaged embedder's coarse vectors on texts of installed packages, and write the file."""
-    groups = fitting_texts(most=given.limit)
+    groups = fitting_texts(most=args.limit)
     for group in groups:
         print(f"{group.name}: {len(group.texts)} texts, weight {group.weight}")
-    rotation = rotation_fitted(groups, training_embedder(given.embedder, given.models))
-    if given.out:
-        np.savez(given.out, projection=np.frombuffer(projection_pack(rotation), "<f2").reshape(-1, PREFIX))
+    rotation = rotation_fitted(groups, training_embedder(args.embedder, args.models))
+    if args.out:
+        np.savez(args.out, projection=np.frombuffer(projection_pack(rotation), "<f2").reshape(-1, PREFIX))
 
 
-def train_centres(given: argparse.Namespace) -> None:
+def train_centres(args: argparse.Namespace) -> None:
     """Fit the centres of the multilingual model's vectors on messages and their translations, and write the file."""
-    centres = centres_fitted(E5Small(given.models))
+    centres = centres_fitted(E5Small(args.models))
     apart = np.linalg.norm(centres[:, 0] - centres[:, 1], axis=-1)
     print(f"distance of the languages: questions {apart[0]:.3f}, passages {apart[1]:.3f}")
-    if given.out:
-        np.save(given.out, centres)
+    if args.out:
+        np.save(args.out, centres)
 
 
 COMMANDS: dict[str, Callable[[argparse.Namespace], None]] = {
     "sentences": train_sentences,
     "sentence-meaning": train_sentence_meaning,
-    "sentence-reading": lambda given: train_sentence_reading(
-        given, read_answer_sets(given), weights_file(ragcore.extractive.sentence_meaning, _model_of(given))
+    "sentence-reading": lambda args: train_sentence_reading(
+        args, read_answer_sets(args), weights_file(ragcore.extractive.sentence_meaning, _model_of(args))
     ),
     "relevance": train_relevance,
     "refusals": train_refusals,
@@ -361,7 +360,7 @@ COMMANDS: dict[str, Callable[[argparse.Namespace], None]] = {
     "support": train_support,
     "support-meaning": train_support_meaning,
     "reranker": train_reranker,
-    "pairs": lambda given: train_pairs(given, read_answer_sets(given)),
+    "pairs": lambda args: train_pairs(args, read_answer_sets(args)),
     "rotation": train_rotation,
     "centres": train_centres,
 }
@@ -382,15 +381,15 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--tables", nargs="*", type=Path, default=[], help="pairs: folders with tables as CSV")
     parser.add_argument("--epochs", type=float, default=3.0, help="pairs: how often every question is read")
     parser.add_argument("--out", type=Path, help="where to write weights")
-    given = parser.parse_args(arguments)
-    if not given.folders and given.command not in WITHOUT_FOLDERS:
+    args = parser.parse_args(arguments)
+    if not args.folders and args.command not in WITHOUT_FOLDERS:
         parser.error("which folders?")
-    for folder in given.folders if given.command not in WITH_CHOSEN else ():
+    for folder in args.folders if args.command not in WITH_CHOSEN else ():
         if not (folder / "qrels.tsv").is_file():
             sys.exit(f"{folder} holds no qrels.tsv")
-    if given.command.startswith("support"):
+    if args.command.startswith("support"):
         np.seterr(all="raise", under="ignore")
-    COMMANDS[given.command](given)
+    COMMANDS[args.command](args)
 
 
 if __name__ == "__main__":

@@ -44,7 +44,7 @@ class SetQuestion:
     id: str
     text: str
     answers: tuple[str, ...] = ()
-    wanted: frozenset[str] = frozenset()  # ids of the documents that answer it
+    relevant: frozenset[str] = frozenset()  # ids of the documents that answer it
     about: str = ""  # title of the document that it was written about; questions of one title stay together
 
 
@@ -80,20 +80,20 @@ def answer_set(
     """Read a folder and index its passages."""
     documents = rows(folder / "corpus.jsonl")
     titles = {str(row["id"]): row.get("title") or "" for row in documents}
-    wanted: dict[str, set[str]] = defaultdict(set)
+    documents_of: dict[str, set[str]] = defaultdict(set)
     for line in (folder / "qrels.tsv").read_text(encoding="utf-8").splitlines():
         query, document = line.split("\t")[:2]
-        wanted[query].add(document)
+        documents_of[query].add(document)
     answerable = tuple(
         SetQuestion(
             id=str(row["id"]),
             text=row["text"],
-            answers=tuple(one for name in ANSWERS for one in row.get(name, [])),
-            wanted=frozenset(found),
-            about=row.get("about") or min(titles.get(d, d) or d for d in found),
+            answers=tuple(answer for name in ANSWERS for answer in row.get(name, [])),
+            relevant=frozenset(relevant),
+            about=row.get("about") or min(titles.get(d, d) or d for d in relevant),
         )
         for row in rows(folder / "queries.jsonl")
-        if (found := wanted.get(str(row["id"])))
+        if (relevant := documents_of.get(str(row["id"])))
     )
     path = folder / "unanswerable.jsonl"
     unanswerable = tuple(
@@ -130,13 +130,13 @@ def passages_of_parsed(
 ) -> list[Passage]:
     """The chunks of documents: number, what was parsed, title, external id."""
     splitter = splitter_for(ChunkingOptions(), counter)
-    made: list[Passage] = []
+    passages: list[Passage] = []
     for number, parsed, title, external_id in documents:
         for draft in splitter.split(parsed):
             if draft.kind == "body":
-                made.append(
+                passages.append(
                     Passage(
-                        chunk=len(made),
+                        chunk=len(passages),
                         document=number,
                         version=number,
                         text=draft.text,
@@ -146,7 +146,7 @@ def passages_of_parsed(
                         ordinal=draft.ordinal,
                     )
                 )
-    return made
+    return passages
 
 
 @dataclass(slots=True)
@@ -205,10 +205,10 @@ class Ranking:
             for at, weight in self.postings.get(term, ()):
                 lexical[at] += weight
         dense = self._dense(query)
-        found = sorted({*_best(lexical), *(_best(dense[0]) if dense else ())})
-        allowed = [at for at in found if self.passages[at].external_id not in without]
-        asked = direction(self.embedder.embed_queries([query.text])[0]) if self.embedder else None
-        return query, [self._input(at, _arms(at, lexical, dense), asked) for at in allowed]
+        places = sorted({*_best(lexical), *(_best(dense[0]) if dense else ())})
+        allowed = [at for at in places if self.passages[at].external_id not in without]
+        query_vector = direction(self.embedder.embed_queries([query.text])[0]) if self.embedder else None
+        return query, [self._input(at, _arms(at, lexical, dense), query_vector) for at in allowed]
 
     def _input(self, at: int, arms: dict[str, float], question: FloatArray | None) -> RerankInput:
         """A candidate, with vectors of its sentences and the nearest one's cosine where the embedder gives them."""
@@ -223,11 +223,11 @@ class Ranking:
         """The same with vectors of the sentences that they show, where the embedder gives them."""
         if not isinstance(self.embedder, StoredVectors):
             return list(sources)
-        shown = [replace(source.passage, text=source.text) for source in sources]
-        vectors = [self.embedder.sentences(passage, self.tokenizer) for passage in shown]
+        passages = [replace(source.passage, text=source.text) for source in sources]
+        vectors = [self.embedder.sentences(passage, self.tokenizer) for passage in passages]
         return [
-            replace(source, passage=replace(source.passage, sentences=one))
-            for source, one in zip(sources, vectors, strict=True)
+            replace(source, passage=replace(source.passage, sentences=sentence_vectors))
+            for source, sentence_vectors in zip(sources, vectors, strict=True)
         ]
 
     def query(self, question: str) -> Query:
@@ -247,10 +247,10 @@ class Ranking:
         """Cosines of whole vectors and of their first halves."""
         if self.embedder is None or self.vectors is None:
             return None
-        asked = self.embedder.embed_queries([query.text])[0]
+        query_vector = self.embedder.embed_queries([query.text])[0]
         whole, prefix = (
-            self.vectors[:, :size] @ asked[:size] / (self._lengths(size) * np.linalg.norm(asked[:size]))
-            for size in (len(asked), PREFIX)
+            self.vectors[:, :size] @ query_vector[:size] / (self._lengths(size) * np.linalg.norm(query_vector[:size]))
+            for size in (len(query_vector), PREFIX)
         )
         return dict(enumerate(map(float, whole))), dict(enumerate(map(float, prefix)))
 

@@ -37,9 +37,9 @@ def embedder_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--models", type=Path, default=folder, help="where models and vectors are kept")
 
 
-def given_embedder(given: argparse.Namespace) -> StoredVectors | None:
+def given_embedder(options: argparse.Namespace) -> StoredVectors | None:
     """The embedder of `--embedder`; None with `--no-embedder`."""
-    return None if given.no_embedder else training_embedder(given.embedder, given.models)
+    return None if options.no_embedder else training_embedder(options.embedder, options.models)
 
 
 @cache
@@ -59,7 +59,7 @@ class StoredVectors(CachingEmbedder):
     def __init__(self, embedder: Embedder, file: Path) -> None:
         super().__init__(embedder)
         file.parent.mkdir(parents=True, exist_ok=True)
-        self._database = sqlite3.connect(file)
+        self._database = sqlite3.connect(file, check_same_thread=False)  # used by one thread after another
         self._database.execute("CREATE TABLE IF NOT EXISTS vectors (key BLOB PRIMARY KEY, vector BLOB) WITHOUT ROWID")
 
     def embed_documents(self, texts: Sequence[str]) -> FloatArray:
@@ -72,35 +72,37 @@ class StoredVectors(CachingEmbedder):
 
     def _vectors(self, texts: Sequence[str], kind: str, embed: Callable[[Sequence[str]], FloatArray]) -> FloatArray:
         keys = [hashlib.sha256(f"{self.model}\0{kind}\0{text}".encode()).digest() for text in texts]
-        found = {key: self._stored(key) for key in keys}
-        missing = {key: text for key, text in zip(keys, texts, strict=True) if found[key] is None}
+        by_key = {key: self._stored(key) for key in keys}
+        missing = {key: text for key, text in zip(keys, texts, strict=True) if by_key[key] is None}
         for start in range(0, len(missing), BATCH):
             part = list(missing)[start : start + BATCH]
-            made = embed([missing[key] for key in part])
-            found |= dict(zip(part, made, strict=True))
+            vectors = embed([missing[key] for key in part])
+            by_key |= dict(zip(part, vectors, strict=True))
             with self._database:
-                rows = ((key, row.astype(np.float32).tobytes()) for key, row in zip(part, made, strict=True))
+                rows = ((key, row.astype(np.float32).tobytes()) for key, row in zip(part, vectors, strict=True))
                 self._database.executemany("INSERT OR REPLACE INTO vectors VALUES (?, ?)", rows)
-        rows_ = [found[key] for key in keys]
+        rows_ = [by_key[key] for key in keys]
         return np.vstack([np.zeros((0, self.dimensions), np.float32), *(row for row in rows_ if row is not None)])
 
     def sentences(self, passage: Passage, tokenizer: Tokenizer) -> SentenceVectors | None:
         """Vectors of the sentences of a passage; None where the embedder gives none."""
         if not isinstance(self.embedder, SentenceEmbedder):
             return None
-        said = headed_sentences(passage, tokenizer)
-        texts = [one.text for one in said]
-        name = "\0".join([self.model, self.embedder.sentence_space, *(f"{one.head}\0{one.text}" for one in said)])
+        sentences = headed_sentences(passage, tokenizer)
+        texts = [sentence.text for sentence in sentences]
+        name = "\0".join(
+            [self.model, self.embedder.sentence_space, *(f"{sentence.head}\0{sentence.text}" for sentence in sentences)]
+        )
         key = hashlib.sha256(f"{name}\0sentences".encode()).digest()
         if (stored := self._stored(key)) is not None:
             return SentenceVectors.of(texts, stored.reshape(len(texts), -1))
-        if not said:
+        if not sentences:
             return None
-        made = self.embedder.embed_sentences(said)
+        vectors = self.embedder.embed_sentences(sentences)
         with self._database:
-            row = (key, made.astype(np.float32).tobytes())
+            row = (key, vectors.astype(np.float32).tobytes())
             self._database.execute("INSERT OR REPLACE INTO vectors VALUES (?, ?)", row)
-        return SentenceVectors.of(texts, made)
+        return SentenceVectors.of(texts, vectors)
 
     def _stored(self, key: bytes) -> FloatArray | None:
         row = self._database.execute("SELECT vector FROM vectors WHERE key = ?", (key,)).fetchone()

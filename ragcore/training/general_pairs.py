@@ -27,9 +27,12 @@ _SENTENCE_ENDS = re.compile(r"[。！？]|[.!?](?=\s)")
 Pairs = Sequence[tuple[str, str]]
 
 
-def recall_of(asked: FloatArray, told: FloatArray) -> npt.NDArray[np.float64]:
-    """float64[n]: 1 where row i of `told` is among the K nearest of row i of `asked`, else 0; float32[n, d] both."""
-    cosines = asked @ told.T
+def recall_of(queries: FloatArray, documents: FloatArray) -> npt.NDArray[np.float64]:
+    """float64[n]: 1 where row i of `documents` is among the K nearest of row i of `queries`, else 0.
+
+    Both: float32[n, d].
+    """
+    cosines = queries @ documents.T
     nearer = cosines > np.diagonal(cosines)[:, None]
     return np.asarray(nearer.sum(axis=1) < K, dtype=np.float64)
 
@@ -44,12 +47,12 @@ def general_pairs() -> Pairs:
 def _chosen(texts: Iterable[str], lengths: tuple[tuple[int, int], tuple[int, int]]) -> Pairs:
     """Those with a first sentence and a rest that are long enough; the rest is cut."""
     (shortest, longest), (least, most) = lengths
-    found: dict[str, str] = {}
+    by_question: dict[str, str] = {}
     for text in texts:
         plain = " ".join(text.split())
         if end := _SENTENCE_ENDS.search(plain):
             question, rest = plain[: end.end()], plain[end.end() :].strip()
             if shortest <= len(question) <= longest and len(rest) >= least:
-                found.setdefault(question, rest[:most])
-    ordered = sorted(found.items(), key=lambda pair: sha256(pair[0].encode()).digest())
+                by_question.setdefault(question, rest[:most])
+    ordered = sorted(by_question.items(), key=lambda pair: sha256(pair[0].encode()).digest())
     return ordered[:MOST_TEXTS]

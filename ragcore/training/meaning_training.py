@@ -26,13 +26,13 @@ FALLING = frozenset({"lacks_kind"})
 
 def meaning_fit(groups: Sequence[Groups], words: Mapping[Script, FloatArray]) -> dict[Script, FloatArray]:
     """Weights with the cosine of question and best sentence, of the scripts of these groups."""
-    made: dict[Script, FloatArray] = {}
-    for script in dict.fromkeys(one.script for one in groups):
-        mine = [one for one in groups if one.script == script]
-        fitted = scripts_fit(mine, meaning=True)[script]
-        rows = np.vstack([design(one.answered.matrix) for one in mine])
-        made[script] = aligned(fitted, rows @ fitted, rows @ words[script])
-    return made
+    by_script: dict[Script, FloatArray] = {}
+    for script in dict.fromkeys(group.script for group in groups):
+        of_script = [group for group in groups if group.script == script]
+        fitted = scripts_fit(of_script, meaning=True)[script]
+        rows = np.vstack([design(group.answered.matrix) for group in of_script])
+        by_script[script] = aligned(fitted, rows @ fitted, rows @ words[script])
+    return by_script
 
 
 def across_fit(
@@ -49,18 +49,20 @@ def across_fit(
     Fitted to questions with and without the documents that answer them. `groups`: questions over sources in their own
     language, whose log-odds by words are the scale; it is another one for each language, as the lines are.
     """
-    told = {
-        language: [across_rows(one, embedder=embedder, half=half, limit=limit, language=language) for one in sets]
+    rows_by_language = {
+        language: [across_rows(data, embedder=embedder, half=half, limit=limit, language=language) for data in sets]
         for language in LANGUAGES
     }
-    answered, lost = (np.vstack([one[at] for rows in told.values() for one in rows]) for at in (0, 1))
+    answered, lost = (np.vstack([part[at] for rows in rows_by_language.values() for part in rows]) for at in (0, 1))
     fitted = _logistic(answered, lost)
     weights: dict[Language, FloatArray] = {}
-    for language, rows in told.items():
-        own = np.vstack([one[0] for one in rows])
-        alike = [one for one in groups if (one.script != "en") == (language == "zh")]
-        like = np.concatenate([design(one.answered.matrix) @ words[one.script] for one in alike])
-        weights[language] = np.asarray(aligned(fitted, design(own) @ fitted, like, low=ACROSS_REFUSED), np.float32)
+    for language, rows in rows_by_language.items():
+        answered_rows = np.vstack([part[0] for part in rows])
+        alike = [group for group in groups if (group.script != "en") == (language == "zh")]
+        like = np.concatenate([design(group.answered.matrix) @ words[group.script] for group in alike])
+        weights[language] = np.asarray(
+            aligned(fitted, design(answered_rows) @ fitted, like, low=ACROSS_REFUSED), np.float32
+        )
     return weights, len(answered) + len(lost)
 
 
@@ -74,15 +76,15 @@ def across_rows(
     Those that do not: what is left without the documents that answer it, without all about the same, and beside a
     document in the language of the question that answers it.
     """
-    asked, _ = parts(data, half=half, limit=limit)
+    questions, _ = parts(data, half=half, limit=limit)
     answered: list[list[float]] = []
     lost: list[list[float]] = []
-    for question in (one for one in asked if language_of(one.text) == language):
-        about = frozenset().union(*(one.wanted for one in data.answerable if one.about == question.about))
-        for without in (frozenset[str](), question.wanted, about):
-            found, is_answered = _row(data, question, embedder, without=without)
-            if found is not None:
-                (answered if is_answered else lost).append(found)
+    for question in (question for question in questions if language_of(question.text) == language):
+        about = frozenset().union(*(other.relevant for other in data.answerable if other.about == question.about))
+        for without in (frozenset[str](), question.relevant, about):
+            row, is_answered = _row(data, question, embedder, without=without)
+            if row is not None:
+                (answered if is_answered else lost).append(row)
     return _table(answered), _table(lost)
 
 
@@ -96,9 +98,9 @@ def _row(
     """The signs of the sources in the other language, and whether one of them answers."""
     ranking = data.ranking
     foreign = sources_across(question.text, ranking.with_sentences(ranking.sources(question.text, without=without)))
-    found = across_features(question.text, foreign, tokenizer=ranking.tokenizer, embedder=embedder)
-    is_answered = any(one.passage.external_id in question.wanted for one in foreign)
-    return None if found is None else [found[name] for name in FEATURES], is_answered
+    features = across_features(question.text, foreign, tokenizer=ranking.tokenizer, embedder=embedder)
+    is_answered = any(source.passage.external_id in question.relevant for source in foreign)
+    return None if features is None else [features[name] for name in FEATURES], is_answered
 
 
 def _logistic(answered: FloatArray, robbed: FloatArray) -> FloatArray:
@@ -117,9 +119,9 @@ def _logistic(answered: FloatArray, robbed: FloatArray) -> FloatArray:
 
     bounds: list[Bounds] = [FALLS if name in FALLING else RISES for name in FEATURES]
     bounds.append((None, None))
-    found = np.asarray(minimize(loss, np.zeros(rows.shape[1]), jac=True, method="L-BFGS-B", bounds=bounds).x)
-    plain = found[:-1] / spread
-    return np.append(plain, found[-1] - plain @ middle)
+    solution = np.asarray(minimize(loss, np.zeros(rows.shape[1]), jac=True, method="L-BFGS-B", bounds=bounds).x)
+    plain = solution[:-1] / spread
+    return np.append(plain, solution[-1] - plain @ middle)
 
 
 def script_of_set(data: AnswerSet) -> Script:

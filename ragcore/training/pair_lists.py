@@ -64,34 +64,34 @@ class PairList:
 
     @property
     def has_answer(self) -> bool:
-        return any(one.is_right for one in self.sentences)
+        return any(sentence.is_right for sentence in self.sentences)
 
 
 def pair_lists(data: AnswerSet, *, half: int | None, limit: int, seed: int = 5) -> Iterator[PairList]:
     """One list for each question of a half of the titles (None: of all) of which a source holds the answer."""
     draw = random.Random(seed)
-    asked = [q for q in data.sample(len(data.answerable)) if half is None or half_of(q.about) == half]
-    for question in asked[:limit]:
+    questions = [q for q in data.sample(len(data.answerable)) if half is None or half_of(q.about) == half]
+    for question in questions[:limit]:
         with request_cache():
-            made = _pair_list(data, question, draw)
-        if made is not None and made.has_answer:
-            yield made
+            pair_list = _pair_list(data, question, draw)
+        if pair_list is not None and pair_list.has_answer:
+            yield pair_list
 
 
 def _pair_list(data: AnswerSet, question: SetQuestion, draw: random.Random) -> PairList | None:
     sources, tokenizer = data.ranking.sources(question.text), data.ranking.tokenizer
-    found = read_statements(sources, tokenizer)
-    if not found:
+    statements = read_statements(sources, tokenizer)
+    if not statements:
         return None
-    right = right_sentences(question, found)
-    scores = SentenceScorer.shipped().scores(compute_sentence_features(question.text, found, tokenizer))
+    right = right_sentences(question, statements)
+    scores = SentenceScorer.shipped().scores(compute_sentence_features(question.text, statements, tokenizer))
     order = np.argsort(-scores).tolist()
     wrong = [at for at in order if not right[at]]
-    first = [at for at in wrong if found[at].source.number <= 2]  # noqa: PLR2004
+    first = [at for at in wrong if statements[at].source.number <= 2]  # noqa: PLR2004
     draw.shuffle(first)
-    others = draw.sample(wrong, min(OTHERS, len(wrong)))
-    places = dict.fromkeys([*[at for at in order if right[at]][:2], *wrong[:LIKELY], *first[:IN_FIRST], *others])
-    heads = {at: headed_sentence(found[at]) for at in places}
+    drawn_wrong = draw.sample(wrong, min(OTHERS, len(wrong)))
+    places = dict.fromkeys([*[at for at in order if right[at]][:2], *wrong[:LIKELY], *first[:IN_FIRST], *drawn_wrong])
+    heads = {at: headed_sentence(statements[at]) for at in places}
     sentences = (PairSentence(heads[at].head, heads[at].text, bool(right[at]), float(scores[at])) for at in places)
     return PairList(data.name, question.text, tuple(sentences))
 
@@ -102,8 +102,8 @@ def table_lists(folder: Path, *, limit: int, seed: int = 5) -> Iterator[PairList
     for path in sorted(folder.rglob("*.csv"))[:limit]:
         with path.open(encoding="utf-8", newline="") as stream:
             rows = [row for row in csv.reader(stream) if row]
-        if rows and (made := _table_list(rows[0], [row for row in rows[1:] if len(row) == len(rows[0])], draw)):
-            yield made
+        if rows and (table_list := _table_list(rows[0], [row for row in rows[1:] if len(row) == len(rows[0])], draw)):
+            yield table_list
 
 
 def _table_list(head: Sequence[str], rows: Sequence[Sequence[str]], draw: random.Random) -> PairList | None:
@@ -111,44 +111,44 @@ def _table_list(head: Sequence[str], rows: Sequence[Sequence[str]], draw: random
         return None
     key = draw.choice([0, 0, 0, 1])
     column = draw.choice([at for at in range(len(head)) if at != key])
-    asked = draw.randrange(len(rows))
-    name = rows[asked][key].strip()
-    if not 1 < len(name) <= MOST_KEY or sum(row[key] == rows[asked][key] for row in rows) > 1:
+    right_row = draw.randrange(len(rows))
+    name = rows[right_row][key].strip()
+    if not 1 < len(name) <= MOST_KEY or sum(row[key] == rows[right_row][key] for row in rows) > 1:
         return None
     question = draw.choice(_TABLE_QUESTIONS).format(key=name, column=head[column].lower())
     order = [key, *(at for at in range(len(head)) if at != key)]
-    others = [row for at, row in enumerate(rows) if at != asked]
-    shown = [rows[asked], *draw.sample(others, min(MOST_SENTENCES, len(others)))]
-    texts = (labelled([head[at] for at in order], [row[at] for at in order]) for row in shown)
+    other_rows = [row for at, row in enumerate(rows) if at != right_row]
+    listed = [rows[right_row], *draw.sample(other_rows, min(MOST_SENTENCES, len(other_rows)))]
+    texts = (labelled([head[at] for at in order], [row[at] for at in order]) for row in listed)
     return PairList("tables", question, tuple(PairSentence("", text, at == 0) for at, text in enumerate(texts)))
 
 
 def names_in(lists: Iterable[PairList]) -> list[str]:
     """Names in questions, for near misses."""
-    return [name for one in lists for name in _NAME.findall(one.question)]
+    return [name for pair_list in lists for name in _NAME.findall(pair_list.question)]
 
 
-def drawn(one: PairList, names: Sequence[str], draw: random.Random) -> PairList:
+def drawn(pair_list: PairList, names: Sequence[str], draw: random.Random) -> PairList:
     """The list as one step of the training reads it: perhaps without its answer, as people type it, and shorter."""
-    right = [s for s in one.sentences if s.is_right]
-    wrong = [s for s in one.sentences if not s.is_right]
+    right = [s for s in pair_list.sentences if s.is_right]
+    wrong = [s for s in pair_list.sentences if not s.is_right]
     draw.shuffle(wrong)
     hard = sorted(wrong, key=lambda s: -s.score)[:HARD]
     rest = list(dict.fromkeys([*hard, *wrong[:EASY]]))
-    question, share = one.question, draw.random()
+    question, share = pair_list.question, draw.random()
     if share < NO_ANSWER:
         right = []
     elif share < NO_ANSWER + NEAR_MISS and (missed := _near_miss(question, right, names, draw)):
         question, rest, right = missed, [replace(right[0], is_right=False), *rest], []
     sentences = [*right[:1], *rest][:MOST_SENTENCES]
-    shown = [replace(s, head="" if draw.random() < NO_HEAD else s.head) for s in sentences]
-    return PairList(one.group, as_typed(question, draw), tuple(shown))
+    as_read = [replace(s, head="" if draw.random() < NO_HEAD else s.head) for s in sentences]
+    return PairList(pair_list.group, as_typed(question, draw), tuple(as_read))
 
 
 def _near_miss(question: str, right: Sequence[PairSentence], names: Sequence[str], draw: random.Random) -> str:
     """The question for a neighbour of what the right sentences tell; "" where they share no number, code or name."""
-    said = " ".join(f"{one.head} {one.text}" for one in right)
-    shared = [part for part in _CODE_OR_NAME.findall(question) if part in said]
+    right_text = " ".join(f"{sentence.head} {sentence.text}" for sentence in right)
+    shared = [part for part in _CODE_OR_NAME.findall(question) if part in right_text]
     if not shared:
         return ""
     part = draw.choice(shared)

@@ -77,13 +77,13 @@ class PairModel(nn.Module):  # type: ignore[misc]  # mypy does not read torch
         mean = (hidden * mask[..., None]).sum(1) / mask.sum(1, keepdim=True)
         return self.head(torch.cat([hidden[:, 0], mean], 1))[:, 0]
 
-    def scores(self, one: PairList) -> Any:
+    def scores(self, pair_list: PairList) -> Any:
         """float32[n]: of the sentences of a list."""
-        return self.scores_of([one])
+        return self.scores_of([pair_list])
 
     def scores_of(self, lists: Sequence[PairList]) -> Any:
         """float32[sentences of all lists, in order]; pairs of like lengths are read together."""
-        pairs = [self._pair(one.question, s.head, s.text) for one in lists for s in one.sentences]
+        pairs = [self._pair(pair_list.question, s.head, s.text) for pair_list in lists for s in pair_list.sentences]
         order = sorted(range(len(pairs)), key=lambda at: len(pairs[at]))
         parts = [self(*self._padded([pairs[at] for at in part])) for part in _batches(order, pairs)]
         place = torch.empty(len(order), dtype=torch.long)
@@ -92,15 +92,15 @@ class PairModel(nn.Module):  # type: ignore[misc]  # mypy does not read torch
 
     def changes(self) -> dict[str, FloatArray]:
         """What was learnt, by the names of `e5_pairs.PairWeights`."""
-        made = {"head.w": self.head.weight.reshape(-1), "head.b": self.head.bias}
+        changes = {"head.w": self.head.weight.reshape(-1), "head.b": self.head.bias}
         for number, layer in enumerate(self.layers):
             if number >= self.frozen:
-                made |= {f"l{number}.{name}": value for name, value in layer.changes().items()}
-        return {name: value.detach().float().numpy() for name, value in made.items()}
+                changes |= {f"l{number}.{name}": value for name, value in layer.changes().items()}
+        return {name: value.detach().float().numpy() for name, value in changes.items()}
 
     def _pair(self, question: str, head: str, text: str) -> list[int]:
-        asked = self.tokenizer.encode(f"{QUERY}{question}", QUESTION_TOKENS)
-        return pair_ids(self.tokenizer, asked, HeadedSentence(head, text))[: self.shape.positions]
+        question_ids = self.tokenizer.encode(f"{QUERY}{question}", QUESTION_TOKENS)
+        return pair_ids(self.tokenizer, question_ids, HeadedSentence(head, text))[: self.shape.positions]
 
     def _padded(self, pairs: Sequence[Sequence[int]]) -> tuple[Any, Any]:
         longest = max(map(len, pairs))
@@ -169,10 +169,10 @@ class _ChangedLayer(nn.Module):  # type: ignore[misc]
         return self.norms["oln"](self.parts["fo"](functional.gelu(self.parts["fi"](hidden))) + hidden)
 
     def changes(self) -> dict[str, Any]:
-        made = {
+        changes = {
             f"{name}.{side}": getattr(part, side) for name, part in self.parts.items() for side in ("left", "right")
         }
-        return made | {f"{name}.{kind}": getattr(norm, kind) for name, norm in self.norms.items() for kind in "wb"}
+        return changes | {f"{name}.{kind}": getattr(norm, kind) for name, norm in self.norms.items() for kind in "wb"}
 
 
 def pairs_fit(
@@ -183,16 +183,16 @@ def pairs_fit(
     learnt = [parameter for parameter in model.parameters() if parameter.requires_grad]
     optimiser = torch.optim.AdamW(learnt, lr=training.rate, weight_decay=0.01)
     steps = int(training.epochs * len(lists) / QUESTIONS)
-    left: list[int] = []
+    remaining: list[int] = []
     for step in range(steps):
         for group in optimiser.param_groups:
             group["lr"] = training.rate * min(1.0, (step + 1) / WARM_UP) * max(LEAST_RATE, 1 - step / steps)
-        if len(left) < QUESTIONS:
-            left = draw.sample(range(len(lists)), len(lists))
-        read = [drawn(lists[left.pop()], names, draw) for _ in range(QUESTIONS)]
+        if len(remaining) < QUESTIONS:
+            remaining = draw.sample(range(len(lists)), len(lists))
+        read = [drawn(lists[remaining.pop()], names, draw) for _ in range(QUESTIONS)]
         if tables and step % TABLE_EVERY == 0:
             read.append(drawn(draw.choice(tables), names, draw))
-        read = [one for one in read if one.sentences]
+        read = [pair_list for pair_list in read if pair_list.sentences]
         loss = listwise_loss(model.scores_of(read), read)
         optimiser.zero_grad()
         loss.backward()
@@ -204,11 +204,11 @@ def pairs_fit(
 def listwise_loss(scores: Any, lists: Sequence[PairList]) -> Any:
     """Mean of -log of the share that the right sentences of a list have, or "none of these" where it has none."""
     losses, start = [], 0
-    for one in lists:
-        own = torch.cat([torch.zeros(1), scores[start : start + len(one.sentences)]])
-        start += len(one.sentences)
-        right = torch.tensor([not one.has_answer, *(s.is_right for s in one.sentences)])
-        losses.append(torch.logsumexp(own, 0) - torch.logsumexp(own[right], 0))
+    for pair_list in lists:
+        list_scores = torch.cat([torch.zeros(1), scores[start : start + len(pair_list.sentences)]])
+        start += len(pair_list.sentences)
+        right = torch.tensor([not pair_list.has_answer, *(s.is_right for s in pair_list.sentences)])
+        losses.append(torch.logsumexp(list_scores, 0) - torch.logsumexp(list_scores[right], 0))
     return torch.stack(losses).mean()
 
 
@@ -216,10 +216,10 @@ def first_right(model: PairModel, lists: Sequence[PairList]) -> Mapping[str, flo
     """Of each set the share of the questions whose best sentence is a right one."""
     hits: dict[str, list[bool]] = {}
     with torch.no_grad():
-        for one in lists:
-            best = one.sentences[int(model.scores(one).argmax())]
-            hits.setdefault(one.group, []).append(best.is_right)
-    return {group: round(float(np.mean(found)), 4) for group, found in hits.items()}
+        for pair_list in lists:
+            best = pair_list.sentences[int(model.scores(pair_list).argmax())]
+            hits.setdefault(pair_list.group, []).append(best.is_right)
+    return {group: round(float(np.mean(firsts)), 4) for group, firsts in hits.items()}
 
 
 def told(steps: Iterator[tuple[int, int, float]], *, every: int = 25) -> None:

@@ -55,7 +55,7 @@ class Judged:
 
 
 def judged(
-    group: str, asked: Iterable[tuple[SetQuestion, bool]], ranking: Ranking, *, embedder: Embedder | None = None
+    group: str, questions: Iterable[tuple[SetQuestion, bool]], ranking: Ranking, *, embedder: Embedder | None = None
 ) -> Judged:
     """Signs of questions over a ranking; the flag takes the documents with the answer away."""
     return judged_made(
@@ -63,10 +63,10 @@ def judged(
         (
             QuestionSources(
                 text=question.text,
-                sources=ranking.sources(question.text, without=question.wanted if is_robbed else frozenset()),
+                sources=ranking.sources(question.text, without=question.relevant if is_robbed else frozenset()),
                 idf=ranking.query(question.text).weights,
             )
-            for question, is_robbed in asked
+            for question, is_robbed in questions
         ),
         ranking,
         embedder=embedder,
@@ -74,18 +74,18 @@ def judged(
 
 
 def judged_made(
-    group: str, made: Iterable[QuestionSources], ranking: Ranking, *, embedder: Embedder | None = None
+    group: str, questions: Iterable[QuestionSources], ranking: Ranking, *, embedder: Embedder | None = None
 ) -> Judged:
     """Signs of questions with their sources."""
-    found = [
+    features = [
         compute_features(
             m.text, ranking.with_sentences(m.sources), tokenizer=ranking.tokenizer, embedder=embedder, idf=m.idf
         )
-        for m in made
+        for m in questions
     ]
-    rows = [[one[name] for name in FEATURES] for one in found if one is not None]
+    rows = [[values[name] for name in FEATURES] for values in features if values is not None]
     matrix = np.array(rows, np.float32).reshape(len(rows), len(FEATURES))
-    return Judged(group=group, matrix=matrix, empty=len(found) - len(rows))
+    return Judged(group=group, matrix=matrix, empty=len(features) - len(rows))
 
 
 def parts(data: AnswerSet, *, half: int | None, limit: int) -> tuple[list[SetQuestion], list[SetQuestion]]:
@@ -107,7 +107,7 @@ class Groups:
 def groups_of(data: AnswerSet, *, half: int, limit: int, embedder: Embedder | None = None) -> Groups:
     """Of one half of the titles. Of each kind that is made there are half as many."""
     can, cannot = parts(data, half=half, limit=limit)
-    ranking, some, others = data.ranking, can[::2], can[1::2]
+    ranking, some, other_half = data.ranking, can[::2], can[1::2]
     return Groups(
         script=script_of(data.answerable[0].text),
         answered=judged(data.name, ((q, False) for q in can), ranking, embedder=embedder),
@@ -115,8 +115,8 @@ def groups_of(data: AnswerSet, *, half: int, limit: int, embedder: Embedder | No
             "written": judged(data.name, ((q, False) for q in cannot), ranking, embedder=embedder),
             "robbed": judged(data.name, ((q, True) for q in some), ranking, embedder=embedder),
             "gapped": judged_made(data.name, gapped(some, ranking), ranking, embedder=embedder),
-            "grafted": judged_made(data.name, grafted(others, ranking), ranking, embedder=embedder),
-            "vague": judged_made(data.name, vague(others, ranking), ranking, embedder=embedder),
+            "grafted": judged_made(data.name, grafted(other_half, ranking), ranking, embedder=embedder),
+            "vague": judged_made(data.name, vague(other_half, ranking), ranking, embedder=embedder),
         },
     )
 
@@ -129,22 +129,29 @@ def scripts_fit(groups: Sequence[Groups], *, meaning: bool = False) -> dict[Scri
     """
     weights: dict[Script, FloatArray] = {}
     for family in FAMILIES:
-        mine = [one for one in groups if one.script in family]
-        if not mine:
+        of_family = [group for group in groups if group.script in family]
+        if not of_family:
             continue
         lost = [
-            replace(found, weight=KINDS[kind]) for one in mine for kind, found in one.lost.items() if len(found.matrix)
+            replace(judged_lost, weight=KINDS[kind])
+            for group in of_family
+            for kind, judged_lost in group.lost.items()
+            if len(judged_lost.matrix)
         ]
-        fitted = refusals_fit([one.answered for one in mine if len(one.answered.matrix)], lost, meaning=meaning)
-        weights |= dict.fromkeys((one.script for one in mine), fitted)
+        fitted = refusals_fit(
+            [group.answered for group in of_family if len(group.answered.matrix)], lost, meaning=meaning
+        )
+        weights |= dict.fromkeys((group.script for group in of_family), fitted)
         if {"zh", "zht"} <= weights.keys():
-            own, like = (_odds([one for one in mine if one.script == script], fitted) for script in ("zht", "zh"))
-            weights["zht"] = aligned(fitted, own, like)
+            traditional, simplified = (
+                _odds([group for group in of_family if group.script == script], fitted) for script in ("zht", "zh")
+            )
+            weights["zht"] = aligned(fitted, traditional, simplified)
     return weights
 
 
 def _odds(groups: Sequence[Groups], weights: FloatArray) -> FloatArray:
-    return np.concatenate([design(one.answered.matrix) @ weights for one in groups])
+    return np.concatenate([design(group.answered.matrix) @ weights for group in groups])
 
 
 def left_out(groups: Sequence[Groups]) -> Iterator[tuple[Groups, FloatArray]]:
@@ -162,11 +169,11 @@ def refusals_fit(answered: Sequence[Judged], unanswered: Sequence[Judged], *, me
     """
     inputs, labels, weight = [], [], []
     for side, label in ((answered, 1.0), (unanswered, 0.0)):
-        total = sum(one.weight for one in side if len(one.matrix))
-        for one in side:
-            inputs.append(one.matrix)
-            labels.append(np.full(len(one.matrix), label))
-            weight.append(np.full(len(one.matrix), 0.5 * one.weight / (total * max(len(one.matrix), 1))))
+        total = sum(group.weight for group in side if len(group.matrix))
+        for group in side:
+            inputs.append(group.matrix)
+            labels.append(np.full(len(group.matrix), label))
+            weight.append(np.full(len(group.matrix), 0.5 * group.weight / (total * max(len(group.matrix), 1))))
     matrix, truth, share = np.vstack(inputs).astype(np.float64), np.concatenate(labels), np.concatenate(weight)
     middle, spread = matrix.mean(axis=0), np.maximum(matrix.std(axis=0), LEAST_SPREAD)
     rows = design((matrix - middle) / spread)
@@ -180,18 +187,18 @@ def refusals_fit(answered: Sequence[Judged], unanswered: Sequence[Judged], *, me
     limits = [(0.0, 0.0) if name in MEANING and not meaning else _bounds(name) for name in FEATURES]
     bounds = [*(_scaled(limit, float(size)) for limit, size in zip(limits, spread, strict=True)), (None, None)]
     start = np.array([min(0.0, high if high is not None else 0.0) for _, high in bounds])
-    found = np.asarray(minimize(loss, start, jac=True, method="L-BFGS-B", bounds=bounds).x)
-    plain = found[:-1] / spread
-    return np.append(plain, found[-1] - plain @ middle)
+    solution = np.asarray(minimize(loss, start, jac=True, method="L-BFGS-B", bounds=bounds).x)
+    plain = solution[:-1] / spread
+    return np.append(plain, solution[-1] - plain @ middle)
 
 
-def aligned(weights: FloatArray, own: FloatArray, like: FloatArray, *, low: float = ALIGNED[0]) -> FloatArray:
-    """Weights whose log-odds are moved and stretched until two quantiles of `own` are those of `like`.
+def aligned(weights: FloatArray, odds: FloatArray, like: FloatArray, *, low: float = ALIGNED[0]) -> FloatArray:
+    """Weights whose log-odds are moved and stretched until two quantiles of `odds` are those of `like`.
 
-    `own`: log-odds of answered questions by these weights. The quantiles are the one of the usual line, or `low` of
-    `own`, and the median.
+    `odds`: log-odds of answered questions by these weights. The quantiles are the one of the usual line, or `low` of
+    `odds`, and the median.
     """
-    own_low, middle = (float(np.quantile(own, q)) for q in (low, ALIGNED[1]))
+    own_low, middle = (float(np.quantile(odds, q)) for q in (low, ALIGNED[1]))
     target_low, target_middle = (float(np.quantile(like, q)) for q in ALIGNED)
     stretch = (target_middle - target_low) / max(middle - own_low, 1e-6)
     moved = weights * stretch
@@ -210,9 +217,9 @@ def _scaled(bounds: tuple[float | None, float | None], spread: float) -> tuple[f
     return None if low is None else low * spread, None if high is None else high * spread
 
 
-def scores(one: Judged, weights: FloatArray) -> FloatArray:
+def scores(group: Judged, weights: FloatArray) -> FloatArray:
     """float64[n + empty]: the probability that each question is answered."""
-    return np.append(1 / (1 + np.exp(-(design(one.matrix) @ weights))), np.zeros(one.empty))
+    return np.append(1 / (1 + np.exp(-(design(group.matrix) @ weights))), np.zeros(group.empty))
 
 
 def threshold_curve(answered: FloatArray) -> list[float]:
@@ -234,20 +241,20 @@ def visible_thresholds(
     """
     curves: dict[str, dict[str, list[list[float]]]] = defaultdict(lambda: defaultdict(list))
     for data in loaded:
-        asked = [q for q in data.sample(len(data.answerable)) if half_of(q.about) == half]
-        if not asked:
+        questions = [q for q in data.sample(len(data.answerable)) if half_of(q.about) == half]
+        if not questions:
             continue
-        script = script_of(asked[0].text)
+        script = script_of(questions[0].text)
         language: Language = "en" if script == "en" else "zh"
         for size in SIZES:
-            if found := _judged(_shares(data, asked, size), weights[script]):
-                curves[language][str(size)].append(_curve(np.concatenate(found)))
-        whole = judged(data.name, ((q, False) for q in asked[:limit]), data.ranking)
+            if judged_parts := _judged(_shares(data, questions, size), weights[script]):
+                curves[language][str(size)].append(_curve(np.concatenate(judged_parts)))
+        whole = judged(data.name, ((q, False) for q in questions[:limit]), data.ranking)
         curves[language][_rounded(len(data.ranking.passages))].append(_curve(scores(whole, weights[script])))
     return {
         language: {
-            size: [round(float(x), 5) for x in np.mean(found, axis=0)]
-            for size, found in sorted(by_size.items(), key=lambda item: int(item[0]))
+            size: [round(float(x), 5) for x in np.mean(size_curves, axis=0)]
+            for size, size_curves in sorted(by_size.items(), key=lambda item: int(item[0]))
         }
         for language, by_size in curves.items()
     }
@@ -264,18 +271,20 @@ def _rounded(number: int) -> str:
 
 def _judged(parts: Iterator[tuple[Ranking, list[SetQuestion]]], weights: FloatArray) -> list[FloatArray]:
     """The scores of each part's questions."""
-    return [scores(judged("part", ((q, False) for q in asked), ranking), weights) for ranking, asked in parts]
+    return [scores(judged("part", ((q, False) for q in questions), ranking), weights) for ranking, questions in parts]
 
 
-def _shares(data: AnswerSet, asked: Sequence[SetQuestion], size: int) -> Iterator[tuple[Ranking, list[SetQuestion]]]:
+def _shares(
+    data: AnswerSet, questions: Sequence[SetQuestion], size: int
+) -> Iterator[tuple[Ranking, list[SetQuestion]]]:
     """Random shares of the passages, each with the questions that it answers."""
     passages = list(data.ranking.passages)
     random.Random(SEED).shuffle(passages)
     number = 0
     for start in range(0, len(passages) - size + 1, size):
         group = passages[start : start + size]
-        held = {p.external_id for p in group}
-        mine = [q for q in asked if q.wanted <= held]
-        if mine and number < QUESTIONS:
-            number += len(mine)
-            yield data.ranking.part(group), mine
+        documents = {p.external_id for p in group}
+        answerable = [q for q in questions if q.relevant <= documents]
+        if answerable and number < QUESTIONS:
+            number += len(answerable)
+            yield data.ranking.part(group), answerable

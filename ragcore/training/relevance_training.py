@@ -35,7 +35,7 @@ class ExplainedQuestion:
 
     article: str
     question: str
-    found: tuple[Statement, ...]  # of all sources
+    statements: tuple[Statement, ...]  # of all sources
     places: Places  # of the main source's sentences
     table: FloatArray  # float32[found, features]
     chosen: FloatArray  # of `places`: 1 for a chosen sentence
@@ -46,8 +46,8 @@ def explained_questions(
     folder: Path, *, tokenizer: Tokenizer, counter: TokenCounter, embedder: Embedder | None
 ) -> list[ExplainedQuestion]:
     """The answerable questions of a folder over all its passages."""
-    cases, others = rows(folder / "answerable.jsonl"), rows(folder / "unanswerable.jsonl")
-    documents = [{"id": row["id"], "title": row["title"], "text": row["passage"]} for row in cases + others]
+    cases, distractors = rows(folder / "answerable.jsonl"), rows(folder / "unanswerable.jsonl")
+    documents = [{"id": row["id"], "title": row["title"], "text": row["passage"]} for row in cases + distractors]
     passages = passages_of(documents, counter)
     ranking = Ranking.of(passages, tokenizer=tokenizer, counter=counter, embedder=embedder)
     return list(_explained(cases, ranking))
@@ -57,20 +57,20 @@ def _explained(cases: Sequence[Mapping[str, Any]], ranking: Ranking) -> Iterator
     scorer = SentenceScorer.shipped()
     for case in cases:
         golds = tuple(gold for text in case["selected_sentences"][0] if (gold := letters(text)))
-        found = tuple(read_statements(ranking.sources(case["question"]), ranking.tokenizer))
-        if not golds or not found:
+        statements = tuple(read_statements(ranking.sources(case["question"]), ranking.tokenizer))
+        if not golds or not statements:
             continue
-        known = compute_sentence_features(case["question"], found, ranking.tokenizer)
-        scores = scorer.scores(known)
-        aspects = aspect_coverage(case["question"], found, ranking.tokenizer)
-        places = main_source(found, scores, aspects)
+        features = compute_sentence_features(case["question"], statements, ranking.tokenizer)
+        scores = scorer.scores(features)
+        aspects = aspect_coverage(case["question"], statements, ranking.tokenizer)
+        places = main_source(statements, scores, aspects)
         yield ExplainedQuestion(
             article=case["title"],
             question=case["question"],
-            found=found,
+            statements=statements,
             places=places,
-            table=relevance_table(known, scores, aspects, case["question"]),
-            chosen=np.array([_is_chosen(found[at], case["id"], golds) for at in places], np.float64),
+            table=relevance_table(features, scores, aspects, case["question"]),
+            chosen=np.array([_is_chosen(statements[at], case["id"], golds) for at in places], np.float64),
             golds=golds,
         )
 
@@ -86,11 +86,11 @@ def _is_chosen(statement: Statement, document: str, golds: Sequence[str]) -> boo
     return statement.source.passage.external_id == document and is_there
 
 
-def relevance_fit(asked: Sequence[ExplainedQuestion]) -> FloatArray:
+def relevance_fit(questions: Sequence[ExplainedQuestion]) -> FloatArray:
     """Logistic regression: float64[features], the constant last; every question weighs the same."""
-    table = np.vstack([one.table[one.places] for one in asked]).astype(np.float64)
-    truth = np.concatenate([one.chosen for one in asked])
-    share = np.concatenate([np.full(len(one.places), len(one.places) ** -0.5) for one in asked])
+    table = np.vstack([question.table[question.places] for question in questions]).astype(np.float64)
+    truth = np.concatenate([question.chosen for question in questions])
+    share = np.concatenate([np.full(len(question.places), len(question.places) ** -0.5) for question in questions])
     share /= share.sum()
     middle, spread = table.mean(axis=0), np.maximum(table.std(axis=0), LEAST_SPREAD)
     middle[-1], spread[-1] = 0.0, 1.0
@@ -102,23 +102,23 @@ def relevance_fit(asked: Sequence[ExplainedQuestion]) -> FloatArray:
         value = float(share @ (np.logaddexp(0, margin) - truth * margin)) + L2 * float(penalty @ penalty)
         return value, inputs.T @ (share * (1 / (1 + np.exp(-margin)) - truth)) + 2 * L2 * penalty
 
-    found = np.asarray(minimize(loss, np.zeros(inputs.shape[1]), jac=True, method="L-BFGS-B").x) / spread
-    found[-1] -= float(found[:-1] @ middle[:-1])
-    return np.asarray(found)
+    solution = np.asarray(minimize(loss, np.zeros(inputs.shape[1]), jac=True, method="L-BFGS-B").x) / spread
+    solution[-1] -= float(solution[:-1] @ middle[:-1])
+    return np.asarray(solution)
 
 
-def f1_of(one: ExplainedQuestion, weights: FloatArray) -> tuple[float, int]:
+def f1_of(question: ExplainedQuestion, weights: FloatArray) -> tuple[float, int]:
     """F1 of the runs by these weights with the chosen sentences, by letters, and how many characters they take."""
-    chances = 1 / (1 + np.exp(-(one.table @ weights)))
-    text = " ".join(s.text for s in choose_runs(one.found, one.places, chances, one.question))
+    chances = 1 / (1 + np.exp(-(question.table @ weights)))
+    text = " ".join(s.text for s in choose_runs(question.statements, question.places, chances, question.question))
     squeezed = letters(text)
-    inside = [gold for gold in one.golds if gold in squeezed]
-    recall, precision = len(inside) / len(one.golds), min(1.0, sum(map(len, inside)) / max(len(squeezed), 1))
+    inside = [gold for gold in question.golds if gold in squeezed]
+    recall, precision = len(inside) / len(question.golds), min(1.0, sum(map(len, inside)) / max(len(squeezed), 1))
     return (2 * recall * precision / (recall + precision) if inside else 0.0), len(text)
 
 
-def cross_validated(asked: Sequence[ExplainedQuestion]) -> list[tuple[float, int]]:
+def cross_validated(questions: Sequence[ExplainedQuestion]) -> list[tuple[float, int]]:
     """`f1_of` each question by weights of other articles."""
-    folds = [hashlib.sha256(one.article.encode()).digest()[1] % FOLDS for one in asked]
-    fits = [relevance_fit([a for a, f in zip(asked, folds, strict=True) if f != fold]) for fold in range(FOLDS)]
-    return [f1_of(one, fits[fold]) for one, fold in zip(asked, folds, strict=True)]
+    folds = [hashlib.sha256(question.article.encode()).digest()[1] % FOLDS for question in questions]
+    fits = [relevance_fit([a for a, f in zip(questions, folds, strict=True) if f != fold]) for fold in range(FOLDS)]
+    return [f1_of(question, fits[fold]) for question, fold in zip(questions, folds, strict=True)]

@@ -30,11 +30,13 @@ ARTICLE = re.compile(r"-(?:en|zh)-(\w+)-")
 def set_write(folder: Path, *, corpus: Iterable[Row], queries: Iterable[Row], relevant: Mapping[str, list[str]]) -> int:
     """Write the three files; only questions with a relevant passage are kept. Returns how many there are."""
     folder.mkdir(parents=True, exist_ok=True)
-    asked = [row for row in queries if relevant.get(row["id"])]
+    answerable = [row for row in queries if relevant.get(row["id"])]
     _lines(folder / "corpus.jsonl", (json.dumps(row, ensure_ascii=False) for row in corpus))
-    _lines(folder / "queries.jsonl", (json.dumps(row, ensure_ascii=False) for row in asked))
-    _lines(folder / "qrels.tsv", (f"{row['id']}\t{passage}\t1" for row in asked for passage in relevant[row["id"]]))
-    return len(asked)
+    _lines(folder / "queries.jsonl", (json.dumps(row, ensure_ascii=False) for row in answerable))
+    _lines(
+        folder / "qrels.tsv", (f"{row['id']}\t{passage}\t1" for row in answerable for passage in relevant[row["id"]])
+    )
+    return len(answerable)
 
 
 def halves_joined(*, questions: Sequence[Path], passages: Sequence[Path], out: Path) -> int:
@@ -44,13 +46,13 @@ def halves_joined(*, questions: Sequence[Path], passages: Sequence[Path], out: P
     relevant: dict[str, list[str]] = {}
     for query, passage in chain.from_iterable(map(_relevant, questions)):
         relevant.setdefault(query, []).extend(LANGUAGES.sub(f"-{name}-", passage, count=1) for name in languages)
-    asked = [
+    question_rows = [
         {**row, "answers": _answers(row), "about": _article(relevant[row["id"]][0])}
         for folder in questions
         for row in _rows(folder / "queries.jsonl")
         if row["id"] in relevant
     ]
-    return set_write(out, corpus=chain.from_iterable(corpora), queries=asked, relevant=relevant)
+    return set_write(out, corpus=chain.from_iterable(corpora), queries=question_rows, relevant=relevant)
 
 
 def halves_mixed(*, halves: Sequence[Path], out: Path) -> int:
@@ -71,14 +73,14 @@ def halves_mixed(*, halves: Sequence[Path], out: Path) -> int:
     relevant: dict[str, list[str]] = {}
     for query, passage in chain.from_iterable(map(_relevant, halves)):
         both = [LANGUAGES.sub(f"-{name}-", passage, count=1) for name in languages]
-        relevant.setdefault(query, []).extend(one for one in both if one in there)
-    asked = [
+        relevant.setdefault(query, []).extend(key for key in both if key in there)
+    question_rows = [
         {**row, "answers": _answers(row), "about": _article(relevant[row["id"]][0])}
         for folder in halves
         for row in _rows(folder / "queries.jsonl")
         if relevant.get(row["id"])
     ]
-    return set_write(out, corpus=corpus, queries=asked, relevant=relevant)
+    return set_write(out, corpus=corpus, queries=question_rows, relevant=relevant)
 
 
 def sets_joined(*, folders: Sequence[Path], out: Path) -> int:
@@ -140,15 +142,15 @@ def _answers(row: Row) -> list[str]:
 
 
 def _article(passage: str) -> str:
-    found = ARTICLE.search(passage)
-    return found.group(1) if found else passage
+    match = ARTICLE.search(passage)
+    return match.group(1) if match else passage
 
 
 def _language(passage: str) -> str:
-    found = LANGUAGES.search(passage)
-    if found is None:
+    match = LANGUAGES.search(passage)
+    if match is None:
         raise SystemExit(f"the passage {passage!r} does not name its language as -en- or -zh-")
-    return found.group(1)
+    return match.group(1)
 
 
 def _rows(path: Path) -> Iterator[Row]:
@@ -163,11 +165,13 @@ def _lines(path: Path, lines: Iterable[str]) -> None:
 def _pairs(halves: Sequence[Path]) -> Iterator[tuple[str, list[Path], list[Path]]]:
     """Name of a set, folders of its questions and of its passages."""
     first, second = halves  # questions of one language, passages of the other
-    asked, said = (_language(next(iter(_rows(folder / "corpus.jsonl")))["id"]) for folder in (second, first))
-    yield asked, [first], [second]
-    yield said, [second], [first]
-    yield f"{asked}_{said}", [first], [first]
-    yield f"{said}_{asked}", [second], [second]
+    question_language, passage_language = (
+        _language(next(iter(_rows(folder / "corpus.jsonl")))["id"]) for folder in (second, first)
+    )
+    yield question_language, [first], [second]
+    yield passage_language, [second], [first]
+    yield f"{question_language}_{passage_language}", [first], [first]
+    yield f"{passage_language}_{question_language}", [second], [second]
     yield "both", [first, second], [first, second]
 
 
@@ -177,19 +181,19 @@ def main() -> None:
     parser.add_argument("--halves", nargs=2, type=Path, default=[])
     parser.add_argument("--tatqa", type=Path)
     parser.add_argument("--joined", nargs=3, action="append", default=[], metavar=("NAME", "DIR", "DIR"))
-    given = parser.parse_args()
-    for name, questions, passages in _pairs(given.halves) if given.halves else ():
-        out = given.out / f"xquad_{name}"
+    options = parser.parse_args()
+    for name, questions, passages in _pairs(options.halves) if options.halves else ():
+        out = options.out / f"xquad_{name}"
         print(f"{out}: {halves_joined(questions=questions, passages=passages, out=out)} questions")
-    if given.halves:
-        out = given.out / "xquad_mixed"
-        print(f"{out}: {halves_mixed(halves=given.halves, out=out)} questions")
-    for name, *folders in given.joined:
-        out = given.out / name
+    if options.halves:
+        out = options.out / "xquad_mixed"
+        print(f"{out}: {halves_mixed(halves=options.halves, out=out)} questions")
+    for name, *folders in options.joined:
+        out = options.out / name
         print(f"{out}: {sets_joined(folders=[Path(folder) for folder in folders], out=out)} questions")
-    if given.tatqa:
-        out = given.out / "tatqa"
-        print(f"{out}: {tatqa_passages(folder=given.tatqa, out=out)} questions")
+    if options.tatqa:
+        out = options.out / "tatqa"
+        print(f"{out}: {tatqa_passages(folder=options.tatqa, out=out)} questions")
 
 
 if __name__ == "__main__":

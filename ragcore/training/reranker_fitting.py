@@ -31,7 +31,7 @@ class RankedList:
     group: str  # golden set
     inputs: FloatArray
     relevant: npt.NDArray[np.bool_]
-    wanted: int  # relevant documents that exist
+    relevant_count: int  # relevant documents that exist
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -54,11 +54,11 @@ def weights_fit(
     """
     from scipy.optimize import minimize
 
-    groups = [one.group for one in lists]
+    groups = [ranked_list.group for ranked_list in lists]
     sizes = {group: groups.count(group) for group in set(groups)}
-    rows = np.vstack([one.inputs for one in lists])
-    relevant = np.concatenate([one.relevant / one.relevant.sum() for one in lists])
-    lengths = np.array([len(one.relevant) for one in lists])
+    rows = np.vstack([ranked_list.inputs for ranked_list in lists])
+    relevant = np.concatenate([ranked_list.relevant / ranked_list.relevant.sum() for ranked_list in lists])
+    lengths = np.array([len(ranked_list.relevant) for ranked_list in lists])
     starts = np.concatenate([[0], np.cumsum(lengths)[:-1]])
     share = np.repeat([1.0 / (sizes[group] * len(sizes)) for group in groups], lengths)
     start = np.zeros(rows.shape[1], dtype=np.float64) if near is None else near.astype(np.float64)
@@ -73,16 +73,20 @@ def weights_fit(
         gradient = rows.T @ (share * (powers / totals - relevant)) + 2 * penalty * away
         return value, gradient
 
-    found = minimize(loss, start.copy(), jac=True, method="L-BFGS-B", options={"maxiter": 500})
-    return np.asarray(found.x, dtype=np.float32)
+    solution = minimize(loss, start.copy(), jac=True, method="L-BFGS-B", options={"maxiter": 500})
+    return np.asarray(solution.x, dtype=np.float32)
 
 
-def list_ndcg(one: RankedList, weights: FloatArray | None) -> float:
+def list_ndcg(ranked_list: RankedList, weights: FloatArray | None) -> float:
     """nDCG@10 of a list as these weights order it; None: as it is."""
-    order = np.arange(len(one.relevant)) if weights is None else np.argsort(-(one.inputs @ weights), kind="stable")
-    ranked = [f"r{i}" if one.relevant[i] else f"n{i}" for i in order]
+    order = (
+        np.arange(len(ranked_list.relevant))
+        if weights is None
+        else np.argsort(-(ranked_list.inputs @ weights), kind="stable")
+    )
+    ranked = [f"r{i}" if ranked_list.relevant[i] else f"n{i}" for i in order]
     ideal = [r for r in ranked if r.startswith("r")] + [
-        f"missing{i}" for i in range(one.wanted - int(one.relevant.sum()))
+        f"missing{i}" for i in range(ranked_list.relevant_count - int(ranked_list.relevant.sum()))
     ]
     return ndcg_at_k(ranked, ideal, K)
 
@@ -130,12 +134,12 @@ class CrossFitting:
         if self.is_over:
             return
         fold, step = divmod(self.place, len(STRENGTHS))
-        mine = [int(at) for at in self.judged if self._fold_of[at] == fold]
-        if mine:
-            kept = zip(self.lists, self.touches[:, fold], strict=True)
-            train = [one for one, is_touched in kept if not is_touched]
+        of_fold = [int(at) for at in self.judged if self._fold_of[at] == fold]
+        if of_fold:
+            touched_lists = zip(self.lists, self.touches[:, fold], strict=True)
+            train = [ranked_list for ranked_list, is_touched in touched_lists if not is_touched]
             weights = _near(train, self.near, STRENGTHS[step]) if train else self.near
-            self.table[step + 1, mine] = [list_ndcg(self.lists[at], weights) for at in mine]
+            self.table[step + 1, of_fold] = [list_ndcg(self.lists[at], weights) for at in of_fold]
         self.place += 1
 
     def result(self) -> CrossFit:
@@ -143,9 +147,9 @@ class CrossFitting:
         judged, table = self.judged, self.table
         after = np.zeros(len(self.lists))
         for fold in range(self.touches.shape[1]):
-            others = judged[self._fold_of[judged] != fold]
-            mine = judged[self._fold_of[judged] == fold]
-            after[mine] = table[_best(table[:, others]), mine]
+            elsewhere = judged[self._fold_of[judged] != fold]
+            of_fold = judged[self._fold_of[judged] == fold]
+            after[of_fold] = table[_best(table[:, elsewhere]), of_fold]
         step = _best(table[:, judged])
         return CrossFit(
             weights=self.near if step == 0 else _near(self.lists, self.near, STRENGTHS[step - 1]),

@@ -35,32 +35,34 @@ class Trained:
 
 
 def ranked_lists(
-    data: AnswerSet, *, limit: int, half: int | None = None, within: bool = False
+    data: AnswerSet, *, limit: int, half: int | None = None, is_one_title: bool = False
 ) -> Iterator[tuple[str, RankedList]]:
     """What each question is about, and its candidates by cosine; only where one of them is right and one is not.
 
-    `half`: only questions about this half of the articles. `within`: only passages under the title of a right one
+    `half`: only questions about this half of the articles. `is_one_title`: only passages under the title of a right one
     compete, for questions that name no subject because they were asked about a text at hand.
     """
-    asked = [one for one in data.sample(len(data.answerable)) if half is None or half_of(one.about) == half]
-    group = f"{data.name} (within a title)" if within else data.name
-    for question in asked[:limit]:
-        made = _ranked_list(data, question, group, within=within)
-        if made is not None:
-            yield question.about, made
+    questions = [
+        question for question in data.sample(len(data.answerable)) if half is None or half_of(question.about) == half
+    ]
+    group = f"{data.name} (within a title)" if is_one_title else data.name
+    for question in questions[:limit]:
+        ranked_list = _ranked_list(data, question, group, is_one_title=is_one_title)
+        if ranked_list is not None:
+            yield question.about, ranked_list
 
 
-def _ranked_list(data: AnswerSet, question: SetQuestion, group: str, *, within: bool) -> RankedList | None:
+def _ranked_list(data: AnswerSet, question: SetQuestion, group: str, *, is_one_title: bool) -> RankedList | None:
     query, inputs = data.ranking.candidates(question.text)
-    inputs.sort(key=lambda one: -one.arms.get("dense", one.arms["lexical"]))
-    if within:
-        titles = {one.passage.title for one in inputs if one.passage.external_id in question.wanted}
-        inputs = [one for one in inputs if one.passage.title in titles]
-    relevant = np.array([one.passage.external_id in question.wanted for one in inputs], dtype=bool)
+    inputs.sort(key=lambda candidate: -candidate.arms.get("dense", candidate.arms["lexical"]))
+    if is_one_title:
+        titles = {candidate.passage.title for candidate in inputs if candidate.passage.external_id in question.relevant}
+        inputs = [candidate for candidate in inputs if candidate.passage.title in titles]
+    relevant = np.array([candidate.passage.external_id in question.relevant for candidate in inputs], dtype=bool)
     if not relevant.any() or relevant.all():
         return None
     rows = design(rerank_features(query, inputs), query.cjk_share)
-    return RankedList(group, rows, relevant, len(question.wanted))
+    return RankedList(group, rows, relevant, len(question.relevant))
 
 
 def reranker_train(lists: Sequence[tuple[str, RankedList]], *, near: FloatArray) -> Trained:
@@ -71,17 +73,21 @@ def reranker_train(lists: Sequence[tuple[str, RankedList]], *, near: FloatArray)
     fold_of = [_fold(about) for about, _ in lists]
     held_out: dict[str, list[tuple[float, float]]] = {}
     for fold in range(FOLDS):
-        weights = _two_steps([one for (_, one), f in zip(lists, fold_of, strict=True) if f != fold], near)
-        for one in (one for (_, one), f in zip(lists, fold_of, strict=True) if f == fold):
-            held_out.setdefault(one.group, []).append((list_ndcg(one, None), list_ndcg(one, weights)))
+        weights = _two_steps(
+            [ranked_list for (_, ranked_list), f in zip(lists, fold_of, strict=True) if f != fold], near
+        )
+        for ranked_list in (ranked_list for (_, ranked_list), f in zip(lists, fold_of, strict=True) if f == fold):
+            held_out.setdefault(ranked_list.group, []).append(
+                (list_ndcg(ranked_list, None), list_ndcg(ranked_list, weights))
+            )
     means = {group: np.mean(values, axis=0) for group, values in held_out.items()}
     figures = {group: (float(before), float(after)) for group, (before, after) in means.items()}
-    return Trained(_two_steps([one for _, one in lists], near), figures, len(lists))
+    return Trained(_two_steps([ranked_list for _, ranked_list in lists], near), figures, len(lists))
 
 
 def _two_steps(lists: Sequence[RankedList], near: FloatArray) -> FloatArray:
-    own = [one for one in lists if not one.inputs[:, ACROSS].any()]
-    first = weights_fit(own, near=near, penalty=NEAR) if own else near
+    same_language = [ranked_list for ranked_list in lists if not ranked_list.inputs[:, ACROSS].any()]
+    first = weights_fit(same_language, near=near, penalty=NEAR) if same_language else near
     fitted = weights_fit(lists, near=first, penalty=np.where(ACROSS, FREE, KEPT)).copy()
     fitted[FEATURES.index("across")] -= OWN_FIRST
     return fitted

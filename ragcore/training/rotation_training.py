@@ -63,13 +63,13 @@ def sample_texts(*, most: int) -> list[str]:
     lines = sorted({line for text in topics if _is_short(line := text.split("\n\n")[0].replace("\n", " "))})
     messages = sorted({text for text in chinese_messages() if len(text) >= 6})
     share = -(-most // 4)
-    found = [
+    sentences = [
         *(text[: LONG_CHARACTERS[1]] for text in _drawn(topics, share, random)),
         *_drawn(lines, share, random),
         *_drawn(messages, share, random),
     ]
-    drawn = [_drawn_line(random) for _ in range(max(most - len(found), share))]
-    every = list(dict.fromkeys([*found, *drawn]))
+    drawn = [_drawn_line(random) for _ in range(max(most - len(sentences), share))]
+    every = list(dict.fromkeys([*sentences, *drawn]))
     return [every[place] for place in random.permutation(len(every))[:most]]
 
 
@@ -87,10 +87,10 @@ def rotation_fitted(groups: Sequence[TextGroup], embedder: Embedder) -> FloatArr
 
 def docstrings(package: str) -> Iterator[str]:
     """Documentation of the modules, classes and functions of an installed package; nothing where it is missing."""
-    found = find_spec(package)
-    if found is None or found.origin is None:
+    spec = find_spec(package)
+    if spec is None or spec.origin is None:
         return
-    for file in sorted(Path(found.origin).parent.rglob("*.py")):
+    for file in sorted(Path(spec.origin).parent.rglob("*.py")):
         try:
             tree = ast.parse(file.read_text(encoding="utf-8"))
         except (SyntaxError, ValueError):  # made for another version of Python

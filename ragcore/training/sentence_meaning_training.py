@@ -45,14 +45,17 @@ class MeaningList:
 def meaning_lists(data: AnswerSet, *, embedder: Embedder, half: int, limit: int) -> Iterator[MeaningList]:
     """One for each question of a half that has a right sentence and a wrong one."""
     tokenizer = data.ranking.tokenizer
-    for question, found, right, words in _learnable(data, half=half, limit=limit):
-        cosines, foreign = filled(sentence_cosines(question.text, found, embedder)), are_foreign(question.text, found)
-        own = np.where(foreign, 0.0, cosines)
+    for question, statements, right, words in _learnable(data, half=half, limit=limit):
+        cosines, foreign = (
+            filled(sentence_cosines(question.text, statements, embedder)),
+            are_foreign(question.text, statements),
+        )
+        same_language = np.where(foreign, 0.0, cosines)
         is_zh = language_of(question.text) == "zh"
-        said = sentences_covered(question.text, found, foreign, tokenizer)
-        kind = foreign * gives_kind(question.text, found)
-        across = [foreign, foreign * cosines, foreign * words, said, kind]
-        rows = np.stack([own * (not is_zh), own * is_zh, *across], axis=1)
+        covered = sentences_covered(question.text, statements, foreign, tokenizer)
+        kind = foreign * gives_kind(question.text, statements)
+        across = [foreign, foreign * cosines, foreign * words, covered, kind]
+        rows = np.stack([same_language * (not is_zh), same_language * is_zh, *across], axis=1)
         yield MeaningList(data.name, words, rows, right)
 
 
@@ -64,23 +67,23 @@ def _learnable(
     Only those that have a right sentence and a wrong one.
     """
     tokenizer = data.ranking.tokenizer
-    asked = [question for question in data.sample(len(data.answerable)) if half_of(question.about) == half]
-    for question in asked[:limit]:
-        found = read_statements(data.ranking.with_sentences(data.ranking.sources(question.text)), tokenizer)
-        right = right_sentences(question, found)
+    questions = [question for question in data.sample(len(data.answerable)) if half_of(question.about) == half]
+    for question in questions[:limit]:
+        statements = read_statements(data.ranking.with_sentences(data.ranking.sources(question.text)), tokenizer)
+        right = right_sentences(question, statements)
         if right.any() and not right.all():
-            features = compute_sentence_features(question.text, found, tokenizer)
-            yield question, found, right, SentenceScorer.shipped().scores(features)
+            features = compute_sentence_features(question.text, statements, tokenizer)
+            yield question, statements, right, SentenceScorer.shipped().scores(features)
 
 
 def sentence_meaning_fit(lists: Sequence[MeaningList]) -> dict[str, float]:
     """The weights, by name, that make a right sentence likely."""
 
     def loss(weights: FloatArray) -> float:
-        return float(np.mean([_surprise(one, weights) for one in lists]))
+        return float(np.mean([_surprise(meaning_list, weights) for meaning_list in lists]))
 
-    found = minimize(loss, np.array(START), method="L-BFGS-B", bounds=BOUNDS).x
-    return dict(zip(NAMES, map(float, found), strict=True))
+    solution = minimize(loss, np.array(START), method="L-BFGS-B", bounds=BOUNDS).x
+    return dict(zip(NAMES, map(float, solution), strict=True))
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,49 +101,62 @@ def read_lists(
 ) -> Iterator[ReadList]:
     """One for each question of a half that has a right sentence and a wrong one. `record`: the shipped weights."""
     tokenizer = data.ranking.tokenizer
-    for question, found, right, words in _learnable(data, half=half, limit=limit):
-        compared = compared_scores(question.text, found, words, record, embedder, tokenizer)
-        read = pair_scores(question.text, found, compared, embedder)
+    for question, statements, right, words in _learnable(data, half=half, limit=limit):
+        compared = compared_scores(question.text, statements, words, record, embedder, tokenizer)
+        read = pair_scores(question.text, statements, compared, embedder)
         if read is not None:
             yield ReadList(data.name, compared, read, right)
 
 
 def reading_fit(lists: Sequence[ReadList]) -> dict[str, float]:
     """The weights "compared" and "read" that make a right sentence likely; every set weighs the same."""
-    sizes = Counter(one.group for one in lists)
+    sizes = Counter(read_list.group for read_list in lists)
 
     def loss(weights: FloatArray) -> float:
         record = {"compared": float(weights[0]), "read": float(weights[1])}
         return sum(
-            _surprise_of(read_beside(one.compared, one.read, record), one.right) / sizes[one.group] for one in lists
+            _surprise_of(read_beside(read_list.compared, read_list.read, record), read_list.right)
+            / sizes[read_list.group]
+            for read_list in lists
         )
 
-    found = minimize(loss, np.array([0.7, 0.7]), method="Nelder-Mead", bounds=((0.0, 2.0), (0.0, 3.0))).x
-    return {"compared": float(found[0]), "read": float(found[1])}
+    solution = minimize(loss, np.array([0.7, 0.7]), method="Nelder-Mead", bounds=((0.0, 2.0), (0.0, 3.0))).x
+    return {"compared": float(solution[0]), "read": float(solution[1])}
 
 
 def first_read(lists: Sequence[ReadList], weights: Mapping[str, float]) -> dict[str, float]:
     """Of each set the share of the questions whose best sentence is a right one."""
     hits: dict[str, list[bool]] = {}
-    for one in lists:
-        hits.setdefault(one.group, []).append(bool(one.right[read_beside(one.compared, one.read, weights).argmax()]))
-    return {group: round(float(np.mean(found)), 4) for group, found in hits.items()}
+    for read_list in lists:
+        hits.setdefault(read_list.group, []).append(
+            bool(read_list.right[read_beside(read_list.compared, read_list.read, weights).argmax()])
+        )
+    return {group: round(float(np.mean(firsts)), 4) for group, firsts in hits.items()}
 
 
 def first_right(lists: Sequence[MeaningList], weights: Mapping[str, float]) -> dict[str, float]:
     """Of each set the share of the questions whose best sentence is a right one."""
     values = np.array([weights[name] for name in NAMES])
-    groups = dict.fromkeys(one.group for one in lists)
+    groups = dict.fromkeys(meaning_list.group for meaning_list in lists)
     return {
         group: round(
-            float(np.mean([one.right[_scores(one, values).argmax()] for one in lists if one.group == group])), 4
+            float(
+                np.mean(
+                    [
+                        meaning_list.right[_scores(meaning_list, values).argmax()]
+                        for meaning_list in lists
+                        if meaning_list.group == group
+                    ]
+                )
+            ),
+            4,
         )
         for group in groups
     }
 
 
-def _surprise(one: MeaningList, weights: FloatArray) -> float:
-    return _surprise_of(_scores(one, weights), one.right)
+def _surprise(meaning_list: MeaningList, weights: FloatArray) -> float:
+    return _surprise_of(_scores(meaning_list, weights), meaning_list.right)
 
 
 def _surprise_of(scores: FloatArray, right: npt.NDArray[np.bool_]) -> float:
@@ -148,5 +164,5 @@ def _surprise_of(scores: FloatArray, right: npt.NDArray[np.bool_]) -> float:
     return -float(np.log(powers[right].sum() / powers.sum() + 1e-12))
 
 
-def _scores(one: MeaningList, weights: FloatArray) -> FloatArray:
-    return np.asarray(one.words + one.rows @ weights)
+def _scores(meaning_list: MeaningList, weights: FloatArray) -> FloatArray:
+    return np.asarray(meaning_list.words + meaning_list.rows @ weights)

@@ -30,31 +30,31 @@ class SentenceList:
 
 def sentence_lists(data: AnswerSet, *, half: int, limit: int) -> Iterable[SentenceList]:
     """One list for each question of a half that can be learnt from."""
-    asked = [question for question in data.sample(len(data.answerable)) if half_of(question.about) == half]
-    for question in asked[:limit]:
-        made = sentence_list(data, question, data.ranking.sources(question.text))
-        if made is not None:
-            yield made
+    questions = [question for question in data.sample(len(data.answerable)) if half_of(question.about) == half]
+    for question in questions[:limit]:
+        labelled_list = sentence_list(data, question, data.ranking.sources(question.text))
+        if labelled_list is not None:
+            yield labelled_list
 
 
 def sentence_list(data: AnswerSet, question: SetQuestion, sources: Sequence[Source]) -> SentenceList | None:
     """None where no sentence of a right document holds a right answer, or all sentences do."""
-    found = read_statements(sources, data.ranking.tokenizer)
-    right = right_sentences(question, found)
+    statements = read_statements(sources, data.ranking.tokenizer)
+    right = right_sentences(question, statements)
     if not right.any() or right.all():
         return None
     return SentenceList(
-        data.name, design(compute_sentence_features(question.text, found, data.ranking.tokenizer)), right
+        data.name, design(compute_sentence_features(question.text, statements, data.ranking.tokenizer)), right
     )
 
 
-def right_sentences(question: SetQuestion, found: Sequence[Statement]) -> npt.NDArray[np.bool_]:
+def right_sentences(question: SetQuestion, statements: Sequence[Statement]) -> npt.NDArray[np.bool_]:
     """bool[n]: which sentences are of a right document and hold a right answer."""
     golds = [gold for answer in question.answers if (gold := squeeze(answer))]
     return np.array(
         [
-            s.source.passage.external_id in question.wanted and any(gold in squeeze(s.text) for gold in golds)
-            for s in found
+            s.source.passage.external_id in question.relevant and any(gold in squeeze(s.text) for gold in golds)
+            for s in statements
         ],
         dtype=bool,
     )
@@ -65,12 +65,15 @@ def sentences_fit(lists: Sequence[SentenceList]) -> FloatArray:
 
     Minimises -log of the softmax probability of all right sentences of a question together.
     """
-    sizes = {group: sum(one.group == group for one in lists) for group in {one.group for one in lists}}
-    rows = np.vstack([one.inputs for one in lists]).astype(np.float64)
-    right = np.concatenate([one.right for one in lists]).astype(np.float64)
-    lengths = np.array([len(one.right) for one in lists])
+    sizes = {
+        group: sum(labelled_list.group == group for labelled_list in lists)
+        for group in {labelled_list.group for labelled_list in lists}
+    }
+    rows = np.vstack([labelled_list.inputs for labelled_list in lists]).astype(np.float64)
+    right = np.concatenate([labelled_list.right for labelled_list in lists]).astype(np.float64)
+    lengths = np.array([len(labelled_list.right) for labelled_list in lists])
     starts = np.concatenate([[0], np.cumsum(lengths)[:-1]])
-    share = np.array([1.0 / (sizes[one.group] * len(sizes)) for one in lists])
+    share = np.array([1.0 / (sizes[labelled_list.group] * len(sizes)) for labelled_list in lists])
 
     def loss(weights: FloatArray) -> tuple[float, FloatArray]:
         scores = rows @ weights
@@ -87,4 +90,11 @@ def sentences_fit(lists: Sequence[SentenceList]) -> FloatArray:
 
 def first_right(lists: Sequence[SentenceList], weights: FloatArray, depth: int = 1) -> float:
     """Share of the questions with a right sentence among the best `depth`."""
-    return float(np.mean([one.right[np.argsort(-(one.inputs @ weights))[:depth]].any() for one in lists]))
+    return float(
+        np.mean(
+            [
+                labelled_list.right[np.argsort(-(labelled_list.inputs @ weights))[:depth]].any()
+                for labelled_list in lists
+            ]
+        )
+    )

@@ -43,7 +43,7 @@ class Corpus:
 Edit = Callable[[str, Sequence[str], Corpus], str | None]
 
 
-def faithful(sentence: str, within: Sequence[str], corpus: Corpus) -> str:
+def faithful(sentence: str, passage: Sequence[str], corpus: Corpus) -> str:
     """The same statement shorter, in another order, or with some words that stand for synonyms."""
     chance = corpus.chance
     text = sentence
@@ -53,12 +53,12 @@ def faithful(sentence: str, within: Sequence[str], corpus: Corpus) -> str:
         text = _turned(text, chance)
     if chance.random() < 0.5:
         text = _reworded(text, corpus, share=chance.uniform(0.05, 0.25))
-    if len(within) > 1 and chance.random() < 0.2:
-        text = f"{text.rstrip('.。')}，{chance.choice(list(within))}" if text > "\u2e7f" else f"{text} {within[0]}"
+    if len(passage) > 1 and chance.random() < 0.2:
+        text = f"{text.rstrip('.。')}，{chance.choice(list(passage))}" if text > "\u2e7f" else f"{text} {passage[0]}"
     return text
 
 
-def unfaithful(sentence: str, within: Sequence[str], corpus: Corpus) -> tuple[str, str]:
+def unfaithful(sentence: str, passage: Sequence[str], corpus: Corpus) -> tuple[str, str]:
     """A statement that the text does not make, and the kind of change; the rest is as in `faithful`."""
     facts: list[tuple[str, Edit]] = [("number", _number), ("name", _name), ("denied", _denied)]
     rest: list[tuple[str, Edit]] = [("mixed", _mixed), ("added", _added), ("foreign", _foreign)]
@@ -67,7 +67,7 @@ def unfaithful(sentence: str, within: Sequence[str], corpus: Corpus) -> tuple[st
     edits = [*facts, *rest] if corpus.chance.random() < FACTS else [*rest, *facts]
     base = faithful(sentence, [], corpus)
     for kind, edit in edits:
-        changed = edit(base, within, corpus)
+        changed = edit(base, passage, corpus)
         if changed is not None and changed not in (base, sentence):
             return changed, kind
     return corpus.chance.choice([s for s in corpus.sentences if s != sentence]), "foreign"
@@ -104,31 +104,31 @@ def _reworded(text: str, corpus: Corpus, *, share: float) -> str:
     return pattern.sub(other, text)
 
 
-def _number(text: str, within: Sequence[str], corpus: Corpus) -> str | None:
-    found = list(_NUMBER.finditer(text))
-    if not found:
+def _number(text: str, passage: Sequence[str], corpus: Corpus) -> str | None:
+    numbers = list(_NUMBER.finditer(text))
+    if not numbers:
         return None
-    place = corpus.chance.choice(found)
-    others = [n for s in within for n in _NUMBER.findall(s) if n != place.group()]
-    if others and corpus.chance.random() < 0.5:
-        return _put(text, place, corpus.chance.choice(others))
+    place = corpus.chance.choice(numbers)
+    other_numbers = [n for s in passage for n in _NUMBER.findall(s) if n != place.group()]
+    if other_numbers and corpus.chance.random() < 0.5:
+        return _put(text, place, corpus.chance.choice(other_numbers))
     digits = list(place.group())
     at = corpus.chance.choice([i for i, c in enumerate(digits) if c.isdigit()])
     digits[at] = str((int(digits[at]) + corpus.chance.randint(1, 8)) % 10)
     return _put(text, place, "".join(digits))
 
 
-def _name(text: str, within: Sequence[str], corpus: Corpus) -> str | None:
-    found = [*_NAME.finditer(text), *_TITLE.finditer(text)]
-    if not found:
+def _name(text: str, passage: Sequence[str], corpus: Corpus) -> str | None:
+    names = [*_NAME.finditer(text), *_TITLE.finditer(text)]
+    if not names:
         return None
-    place = corpus.chance.choice(found)
-    near = [n for s in within for n in [*_NAME.findall(s), *_TITLE.findall(s)] if n not in text]
+    place = corpus.chance.choice(names)
+    near = [n for s in passage for n in [*_NAME.findall(s), *_TITLE.findall(s)] if n not in text]
     pool = near if near and corpus.chance.random() < 0.6 else corpus.names
     return _put(text, place, corpus.chance.choice(pool)) if pool else None
 
 
-def _denied(text: str, within: Sequence[str], corpus: Corpus) -> str | None:
+def _denied(text: str, passage: Sequence[str], corpus: Corpus) -> str | None:
     if re.search(r"[a-z]{4}", text):
         place = _VERB.search(text)
         return _put(text, place, f"{place.group()} not") if place else None
@@ -136,23 +136,23 @@ def _denied(text: str, within: Sequence[str], corpus: Corpus) -> str | None:
     return _put(text, match, f"{'没' if match.group() == '有' else '不'}{match.group()}") if match else None
 
 
-def _mixed(text: str, within: Sequence[str], corpus: Corpus) -> str | None:
+def _mixed(text: str, passage: Sequence[str], corpus: Corpus) -> str | None:
     """The beginning of this sentence with the end of another one of the same text."""
-    others = [s for s in within if s[:20] not in text and text[:20] not in s]
-    if not others:
+    other_sentences = [s for s in passage if s[:20] not in text and text[:20] not in s]
+    if not other_sentences:
         return None
-    other = corpus.chance.choice(others)
+    other = corpus.chance.choice(other_sentences)
     return text[: _middle(text)] + other[_middle(other) :]
 
 
-def _added(text: str, within: Sequence[str], corpus: Corpus) -> str | None:
+def _added(text: str, passage: Sequence[str], corpus: Corpus) -> str | None:
     """Something from elsewhere behind it."""
     other = corpus.chance.choice(corpus.sentences)
     tail = other[_middle(other) :].strip(" ,，")
     return f"{text.rstrip(' .。')}, {tail}" if text.isascii() else f"{text.rstrip(' .。')}，{tail}"
 
 
-def _foreign(text: str, within: Sequence[str], corpus: Corpus) -> str | None:
+def _foreign(text: str, passage: Sequence[str], corpus: Corpus) -> str | None:
     return corpus.chance.choice(corpus.sentences)
 
 

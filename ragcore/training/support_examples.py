@@ -46,14 +46,14 @@ class Example:
 
 def examples(folders: Sequence[Path], *, limit: int, seed: int = 7) -> list[Example]:
     """Of every folder at most `limit` passages, in an order that depends on the seed only."""
-    found: list[Example] = []
+    collected: list[Example] = []
     for folder in folders:
         chance = random.Random(f"{seed} {folder.resolve().parent.name}")
         if (folder / "answerable.jsonl").is_file():
-            found += _written(folder, limit, chance)
+            collected += _written(folder, limit, chance)
         else:
-            found += _retrieval(folder, limit, chance)
-    return found
+            collected += _retrieval(folder, limit, chance)
+    return collected
 
 
 def rows(path: Path) -> list[Row]:
@@ -65,26 +65,26 @@ def rows(path: Path) -> list[Row]:
 
 def _retrieval(folder: Path, limit: int, chance: random.Random) -> list[Example]:
     passages = {row["id"]: row for row in rows(folder / "corpus.jsonl")}
-    asked: dict[str, list[Row]] = {}
+    questions_of: dict[str, list[Row]] = {}
     queries = {row["id"]: row for row in rows(folder / "queries.jsonl")}
     for line in (folder / "qrels.tsv").read_text(encoding="utf-8").splitlines():
         query, passage = line.split("\t")[:2]
         if query in queries and passage in passages:
-            asked.setdefault(passage, []).append(queries[query])
+            questions_of.setdefault(passage, []).append(queries[query])
     chosen = sorted(passages)
     chance.shuffle(chosen)
     corpus = Corpus.of([_sentences(passages[key]["text"]) for key in chosen], chance)
-    found: list[Example] = []
+    collected: list[Example] = []
     for key in chosen[:limit]:
-        found += _of_passage(passages[key], passages, chosen, asked.get(key, []), corpus, chance)
+        collected += _of_passage(passages[key], passages, chosen, questions_of.get(key, []), corpus, chance)
     for key in chosen[:limit]:
         same = [row["text"] for row in passages.values() if row["title"] == passages[key]["title"]]
-        found += _summaries(passages[key], same, corpus, chance)
-    return found + list(_unanswerable(folder, passages, asked, limit, chance))
+        collected += _summaries(passages[key], same, corpus, chance)
+    return collected + list(_unanswerable(folder, passages, questions_of, limit, chance))
 
 
 def _of_passage(
-    passage: Row, passages: Mapping[str, Row], order: Sequence[str], asked: Sequence[Row], corpus: Corpus,
+    passage: Row, passages: Mapping[str, Row], order: Sequence[str], questions: Sequence[Row], corpus: Corpus,
     chance: random.Random,
 ) -> Iterator[Example]:  # fmt: skip
     sentences = _sentences(passage["text"])
@@ -96,31 +96,37 @@ def _of_passage(
         yield _example(text, passage, beside, False, kind, chance)
     if same and (other := _sentences(passages[chance.choice(same)]["text"])):
         yield _example(chance.choice(other), passage, [], False, "elsewhere", chance)
-    yield from _stated(passage, asked, chance)
+    yield from _stated(passage, questions, chance)
 
 
-def _stated(passage: Row, asked: Sequence[Row], chance: random.Random) -> Iterator[Example]:
+def _stated(passage: Row, questions: Sequence[Row], chance: random.Random) -> Iterator[Example]:
     """Questions with their answers as statements: true paraphrases; with another question's answer they are wrong."""
-    asked = [row for row in asked if language_of(row["text"]) == language_of(passage["text"])]
-    for row in chance.sample(asked, min(2, len(asked))):
-        others = [a for other in asked if other is not row for a in other["answers"] if a not in row["answers"]]
+    questions = [row for row in questions if language_of(row["text"]) == language_of(passage["text"])]
+    for row in chance.sample(questions, min(2, len(questions))):
+        other_answers = [
+            a for other in questions if other is not row for a in other["answers"] if a not in row["answers"]
+        ]
         yield _example(statement(row["text"], row["answers"][0]), passage, [], True, "answered", chance)
-        if others:
-            wrong = statement(row["text"], chance.choice(others))
+        if other_answers:
+            wrong = statement(row["text"], chance.choice(other_answers))
             yield _example(wrong, passage, [], False, "answered wrongly", chance)
 
 
 def _unanswerable(
-    folder: Path, passages: Mapping[str, Row], asked: Mapping[str, Sequence[Row]], limit: int, chance: random.Random
+    folder: Path,
+    passages: Mapping[str, Row],
+    questions_of: Mapping[str, Sequence[Row]],
+    limit: int,
+    chance: random.Random,
 ) -> Iterator[Example]:
     """Questions as people wrote them to look answerable, beside as many that are; both without an answer."""
     path = folder / "unanswerable.jsonl"
     for row in rows(path)[:limit] if path.is_file() else []:
         passage = passages.get(_passage_of(row))
-        if passage is None or not asked.get(passage["id"]):
+        if passage is None or not questions_of.get(passage["id"]):
             continue
         yield _example(statement(row["text"], ""), passage, [], False, "unanswerable", chance)
-        answerable = chance.choice(list(asked[passage["id"]]))["text"]
+        answerable = chance.choice(list(questions_of[passage["id"]]))["text"]
         yield _example(statement(answerable, ""), passage, [], True, "answerable", chance)
 
 
@@ -144,16 +150,16 @@ def _written(folder: Path, limit: int, chance: random.Random) -> list[Example]:
     answered = rows(folder / "answerable.jsonl")
     chance.shuffle(answered)
     corpus = Corpus.of([_sentences(row["passage"]) for row in answered], chance)
-    found = []
+    collected = []
     for row in answered[:limit]:
         passage = {"id": row["title"], "title": row["title"], "text": row["passage"]}
-        within = _sentences(row["passage"])
+        sentences = _sentences(row["passage"])
         for sentence in [s for output in row["outputs"] for s in _sentences(output)]:
-            found.append(_example(sentence, passage, [], True, "written", chance))
-            text, kind = unfaithful(sentence, within, corpus)
-            found.append(_example(text, passage, [], False, f"written, {kind}", chance))
-        found += _summaries(passage, [row["passage"]], corpus, chance)
-    return found
+            collected.append(_example(sentence, passage, [], True, "written", chance))
+            text, kind = unfaithful(sentence, sentences, corpus)
+            collected.append(_example(text, passage, [], False, f"written, {kind}", chance))
+        collected += _summaries(passage, [row["passage"]], corpus, chance)
+    return collected
 
 
 # ── both ────────────────────────────────────────────────────────────────────────────────────────
@@ -176,8 +182,8 @@ def _summaries(passage: Row, same: Sequence[str], corpus: Corpus, chance: random
 
 
 def _sentences(text: str) -> list[str]:
-    found = (" ".join(sentence.split()) for sentence in split_sentences(text))
-    return [s for s in found if SHORTEST <= sum(2 if c > "\u2e7f" else 1 for c in s) <= LONGEST]
+    sentences = (" ".join(sentence.split()) for sentence in split_sentences(text))
+    return [s for s in sentences if SHORTEST <= sum(2 if c > "\u2e7f" else 1 for c in s) <= LONGEST]
 
 
 def _example(

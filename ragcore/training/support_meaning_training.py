@@ -34,8 +34,8 @@ def meaning_fit(data: Table, *, words: Sequence[float], embedder: Embedder) -> t
     assert data.cosine is not None
     latin, cjk = (_slope(embedder.trust(share)) for share in (0.0, 1.0))
     model = SupportModel(words=tuple(words), meaning=())
-    given = design(joined(model, data, data.cosine), data.cjk) @ np.array([0, 1, latin, 0, 0, cjk - latin])
-    constant, constant_cjk = constants_fit(given, data)
+    offsets = design(joined(model, data, data.cosine), data.cjk) @ np.array([0, 1, latin, 0, 0, cjk - latin])
+    constant, constant_cjk = constants_fit(offsets, data)
     return (constant, 1.0, latin, constant_cjk, 0.0, cjk - latin)
 
 
@@ -55,12 +55,14 @@ class AcrossTable:
 def across_table(folders: Sequence[Path], *, tokenizer: Tokenizer, embedder: Embedder, half: int) -> AcrossTable:
     """Of a parallel set in two folders: sentences beside their translation, its neighbour, and with another figure."""
     first, second = (_passages(folder) for folder in folders)
-    found = [
+    labelled_rows = [
         (SupportFeatures(SourceTexts(sources_of([text]), tokenizer), embedder).across(sentence), is_supported)
-        for mine, others in ((first, second), (second, first))
-        for sentence, text, is_supported in _examples(mine, others, half)
+        for base, translation in ((first, second), (second, first))
+        for sentence, text, is_supported in _examples(base, translation, half)
     ]
-    return AcrossTable(np.array([row for row, _ in found]).reshape(-1, len(ACROSS)), np.array([s for _, s in found]))
+    return AcrossTable(
+        np.array([row for row, _ in labelled_rows]).reshape(-1, len(ACROSS)), np.array([s for _, s in labelled_rows])
+    )
 
 
 def across_fit(data: AcrossTable) -> tuple[float, ...]:
@@ -68,37 +70,37 @@ def across_fit(data: AcrossTable) -> tuple[float, ...]:
     matrix = np.hstack([np.ones((len(data.rows), 1)), data.rows])
     target = np.where(data.supported, 1.0, -1.0)
     share = np.where(data.supported, 0.5 / data.supported.sum(), 0.5 / (~data.supported).sum())
-    found = minimize(lambda weights: float(share @ np.logaddexp(0, -target * (matrix @ weights))), np.zeros(3))
-    return tuple(map(float, found.x))
+    solution = minimize(lambda weights: float(share @ np.logaddexp(0, -target * (matrix @ weights))), np.zeros(3))
+    return tuple(map(float, solution.x))
 
 
 def balanced_accuracy(data: AcrossTable, weights: Sequence[float]) -> float:
     """At probability 0.5."""
-    said = weights[0] + data.rows @ np.array(weights[1:]) >= 0
-    return float((said[data.supported].mean() + (~said[~data.supported]).mean()) / 2)
+    supported = weights[0] + data.rows @ np.array(weights[1:]) >= 0
+    return float((supported[data.supported].mean() + (~supported[~data.supported]).mean()) / 2)
 
 
 def _passages(folder: Path) -> dict[str, tuple[str, str]]:
     """Place in the set -> article and text, in order."""
-    found = {}
+    passages = {}
     for row in rows(folder / "corpus.jsonl"):
         article = ARTICLE.search(row["id"])
-        found[LANGUAGES.sub("-", row["id"], count=1)] = (article.group(1) if article else row["id"], row["text"])
-    return found
+        passages[LANGUAGES.sub("-", row["id"], count=1)] = (article.group(1) if article else row["id"], row["text"])
+    return passages
 
 
 def _examples(
-    mine: dict[str, tuple[str, str]], others: dict[str, tuple[str, str]], half: int
+    base: dict[str, tuple[str, str]], translation: dict[str, tuple[str, str]], half: int
 ) -> Iterator[tuple[str, str, bool]]:
     """Sentence, passage in the other language, and whether that supports it."""
-    for (place, (article, text)), (beside, (next_article, _)) in pairwise(mine.items()):
-        if half_of(article) != half or place not in others or beside not in others:
+    for (place, (article, text)), (beside, (next_article, _)) in pairwise(base.items()):
+        if half_of(article) != half or place not in translation or beside not in translation:
             continue
         for number, sentence in enumerate(split_sentences(text)):
             if len(sentence) < LEAST_CHARACTERS:
                 continue
-            yield sentence, others[place][1], True
+            yield sentence, translation[place][1], True
             if article == next_article and number % 2:
-                yield sentence, others[beside][1], False
+                yield sentence, translation[beside][1], False
             elif _FIGURE.search(sentence):
-                yield _FIGURE.sub(lambda match: str(int(match[0]) + 7), sentence, count=1), others[place][1], False
+                yield _FIGURE.sub(lambda match: str(int(match[0]) + 7), sentence, count=1), translation[place][1], False

@@ -29,31 +29,31 @@ _LONG = re.compile(r"\b[A-Za-z][a-z]{4,}\b")
 Change = Callable[[list[str], Sequence[str], Corpus], str | None]
 
 
-def condensed(within: Sequence[str], corpus: Corpus) -> str:
+def condensed(passage: Sequence[str], corpus: Corpus) -> str:
     """One to three sentences of a text in one, shorter and partly in other words; it says nothing else."""
-    return _retold(_joined(_parts(within, corpus), corpus), corpus)
+    return _retold(_joined(_parts(passage, corpus), corpus), corpus)
 
 
-def invented(within: Sequence[str], corpus: Corpus) -> tuple[str, str]:
+def invented(passage: Sequence[str], corpus: Corpus) -> tuple[str, str]:
     """A condensed sentence that says something the text does not, and the kind of error."""
     changes = list(_CHANGES)
     corpus.chance.shuffle(changes)
     for kind, change in changes:
-        parts = _parts(within, corpus)
-        changed = change(parts, within, corpus)
+        parts = _parts(passage, corpus)
+        changed = change(parts, passage, corpus)
         if changed is not None and changed != _joined(parts, corpus):
             return _retold(changed, corpus), kind
-    return unfaithful(corpus.chance.choice(list(within)), within, corpus)
+    return unfaithful(corpus.chance.choice(list(passage)), passage, corpus)
 
 
-def _parts(within: Sequence[str], corpus: Corpus) -> list[str]:
+def _parts(passage: Sequence[str], corpus: Corpus) -> list[str]:
     """Sentences that mostly stand together, without brackets, some adverbs and some clauses, and without full stops."""
     chance = corpus.chance
-    count = min(len(within), chance.choice([1, 1, 2, 2, 3]))
-    start = chance.randrange(len(within) - count + 1)
-    chosen = list(within[start : start + count])
+    count = min(len(passage), chance.choice([1, 1, 2, 2, 3]))
+    start = chance.randrange(len(passage) - count + 1)
+    chosen = list(passage[start : start + count])
     if chance.random() < 0.25:  # summaries also put together what stands apart
-        chosen = [within[at] for at in sorted(chance.sample(range(len(within)), count))]
+        chosen = [passage[at] for at in sorted(chance.sample(range(len(passage)), count))]
     return [shorter(sentence, corpus) for sentence in chosen]
 
 
@@ -64,8 +64,10 @@ def shorter(sentence: str, corpus: Corpus) -> str:
         text = _ADVERB.sub("", text)
     clauses = _CLAUSE.split(text)
     if len(clauses) > 1 and corpus.chance.random() < 0.6:
-        kept = sorted(corpus.chance.sample(range(len(clauses)), max(1, len(clauses) - corpus.chance.choice([1, 1, 2]))))
-        text = ("" if _chinese(text) else " ").join(clauses[at] for at in kept).rstrip(",，;； ")
+        places = sorted(
+            corpus.chance.sample(range(len(clauses)), max(1, len(clauses) - corpus.chance.choice([1, 1, 2])))
+        )
+        text = ("" if _chinese(text) else " ").join(clauses[at] for at in places).rstrip(",，;； ")
     return text or sentence
 
 
@@ -86,39 +88,39 @@ def _retold(text: str, corpus: Corpus) -> str:
     return f"{retold}{'。' if _chinese(text) else '.'}"
 
 
-def _caused(parts: list[str], within: Sequence[str], corpus: Corpus) -> str | None:
+def _caused(parts: list[str], passage: Sequence[str], corpus: Corpus) -> str | None:
     """Two statements of the text, one as the cause of the other."""
     if len(parts) < 2:
         return None
     return _with(parts[0], corpus.chance.choice(_phrases("caused", _chinese(parts[0]))), parts[1])
 
 
-def _merged(parts: list[str], within: Sequence[str], corpus: Corpus) -> str | None:
+def _merged(parts: list[str], passage: Sequence[str], corpus: Corpus) -> str | None:
     """The subject of one sentence with what another one says of its own."""
     pattern = _HAN_VERB if _chinese(parts[0]) else _VERB
-    other = shorter(corpus.chance.choice(list(within)), corpus)
-    mine, theirs = pattern.search(parts[0], 2), pattern.search(other, 2)
-    if mine is None or theirs is None or other[: theirs.start()] in parts[0]:
+    other = shorter(corpus.chance.choice(list(passage)), corpus)
+    head, tail = pattern.search(parts[0], 2), pattern.search(other, 2)
+    if head is None or tail is None or other[: tail.start()] in parts[0]:
         return None
-    return _joined([parts[0][: mine.start()] + other[theirs.start() :], *parts[1:]], corpus)
+    return _joined([parts[0][: head.start()] + other[tail.start() :], *parts[1:]], corpus)
 
 
-def _swapped(parts: list[str], within: Sequence[str], corpus: Corpus) -> str | None:
+def _swapped(parts: list[str], passage: Sequence[str], corpus: Corpus) -> str | None:
     """Two names in each other's place."""
     text = _joined(parts, corpus)
-    found = list(dict.fromkeys(n for n in _NAME.findall(text) if n.lower() not in stop_words()))
-    if len(found) < 2:
+    names = list(dict.fromkeys(n for n in _NAME.findall(text) if n.lower() not in stop_words()))
+    if len(names) < 2:
         return None
-    one, two = corpus.chance.sample(found, 2)
-    return text.replace(one, "\0").replace(two, one).replace("\0", two)
+    first, second = corpus.chance.sample(names, 2)
+    return text.replace(first, "\0").replace(second, first).replace("\0", second)
 
 
-def _moved(parts: list[str], within: Sequence[str], corpus: Corpus) -> str | None:
+def _moved(parts: list[str], passage: Sequence[str], corpus: Corpus) -> str | None:
     """A phrase of this sentence gives way to one of the rest of the text."""
-    return _other_phrase(parts, within, corpus)
+    return _other_phrase(parts, passage, corpus)
 
 
-def _detailed(parts: list[str], within: Sequence[str], corpus: Corpus) -> str | None:
+def _detailed(parts: list[str], passage: Sequence[str], corpus: Corpus) -> str | None:
     """A phrase from another text more."""
     foreign = _phrases_in(corpus.chance.sample(corpus.sentences, min(5, len(corpus.sentences))))
     text = _joined(parts, corpus)
@@ -127,36 +129,36 @@ def _detailed(parts: list[str], within: Sequence[str], corpus: Corpus) -> str | 
     return f"{text}，{foreign[0]}" if _chinese(text) else f"{text} {corpus.chance.choice(foreign)}"
 
 
-def _certain(parts: list[str], within: Sequence[str], corpus: Corpus) -> str | None:
+def _certain(parts: list[str], passage: Sequence[str], corpus: Corpus) -> str | None:
     """What the text says with a "may" or "some", without it."""
     text = _joined(parts, corpus)
     plain = _hedges(_chinese(text)).sub("", text)
     return plain if plain != text else None
 
 
-def _coloured(parts: list[str], within: Sequence[str], corpus: Corpus) -> str | None:
+def _coloured(parts: list[str], passage: Sequence[str], corpus: Corpus) -> str | None:
     """An interpretation behind it that the text does not give."""
     text = _joined(parts, corpus)
-    of = (_HAN_RUN if _chinese(text) else _LONG).findall(" ".join(within))
+    of = (_HAN_RUN if _chinese(text) else _LONG).findall(" ".join(passage))
     if not of:
         return None
     return text + corpus.chance.choice(_phrases("coloured", _chinese(text))).format(corpus.chance.choice(of).lower())
 
 
-def _stranger(parts: list[str], within: Sequence[str], corpus: Corpus) -> str | None:
+def _stranger(parts: list[str], passage: Sequence[str], corpus: Corpus) -> str | None:
     """One of the edits of single sentences: a figure, a name, a denial, something added."""
-    text, _ = unfaithful(_joined(parts, corpus), within, corpus)
+    text, _ = unfaithful(_joined(parts, corpus), passage, corpus)
     return text
 
 
-def _other_phrase(parts: list[str], within: Sequence[str], corpus: Corpus) -> str | None:
+def _other_phrase(parts: list[str], passage: Sequence[str], corpus: Corpus) -> str | None:
     text = _joined(parts, corpus)
-    mine = list((_HAN_PART if _chinese(text) else _PART).finditer(text))
-    others = [phrase for phrase in _phrases_in(within) if phrase not in text]
-    if not mine or not others:
+    phrases = list((_HAN_PART if _chinese(text) else _PART).finditer(text))
+    other_phrases = [phrase for phrase in _phrases_in(passage) if phrase not in text]
+    if not phrases or not other_phrases:
         return None
-    place = corpus.chance.choice(mine)
-    return text[: place.start()] + corpus.chance.choice(others) + text[place.end() :]
+    place = corpus.chance.choice(phrases)
+    return text[: place.start()] + corpus.chance.choice(other_phrases) + text[place.end() :]
 
 
 def _phrases_in(sentences: Sequence[str]) -> list[str]:

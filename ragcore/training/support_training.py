@@ -51,7 +51,7 @@ def annotated(path: Path) -> list[Example]:
     A sentence is unsupported if an annotator marked a part of it as unwanted; a sentence that is only questionable is
     left out, a benign addition counts as supported.
     """
-    found = []
+    sentences = []
     for row in rows(path):
         response, at = row["response"], 0
         for sentence in claims(response):
@@ -65,7 +65,7 @@ def annotated(path: Path) -> list[Example]:
             }
             if start < 0 or (labels and "Unwanted" not in labels and "Questionable" in labels):
                 continue
-            found.append(
+            sentences.append(
                 Example(
                     sentence=sentence,
                     sources=(row["source"],),
@@ -75,7 +75,7 @@ def annotated(path: Path) -> list[Example]:
                     kind=row["model"],
                 )
             )
-    return found
+    return sentences
 
 
 def findings(data: Table, *, shipped: SupportModel | None, overlap_from: float | None = None) -> list[MethodScore]:
@@ -83,31 +83,35 @@ def findings(data: Table, *, shipped: SupportModel | None, overlap_from: float |
 
     `overlap_from`: threshold of overlap that was best on the training sentences, where the shipped weights have theirs.
     """
-    found = [
+    methods = [
         score_method("plain word overlap, threshold of the other folds", data.supported, _tuned(data, data.overlap))
     ]
     if overlap_from is not None:
         name = f"plain word overlap, threshold {overlap_from:.3f} of the training sentences"
-        found.insert(0, score_method(name, data.supported, data.overlap >= overlap_from, data.overlap))
+        methods.insert(0, score_method(name, data.supported, data.overlap >= overlap_from, data.overlap))
     if shipped is not None:
         scores = probabilities(shipped, data)
-        found.append(score_method("shipped weights, threshold 0.5", data.supported, scores >= 0.5, scores))
-        found.append(
+        methods.append(score_method("shipped weights, threshold 0.5", data.supported, scores >= 0.5, scores))
+        methods.append(
             score_method("shipped weights, threshold of the other folds", data.supported, _tuned(data, scores))
         )
     scores = cross_validated(data, lambda train, test: probabilities(fitted(train, ridge=3e-2), test))
-    found.append(score_method("weights of the other folds, threshold 0.5", data.supported, scores >= 0.5, scores))
-    return found
+    methods.append(score_method("weights of the other folds, threshold 0.5", data.supported, scores >= 0.5, scores))
+    return methods
 
 
 def score_method(
-    name: str, truth: Flags, said: Flags | tuple[Flags, Array], scores: Array | None = None
+    name: str, truth: Flags, supported: Flags | tuple[Flags, Array], scores: Array | None = None
 ) -> MethodScore:
-    if isinstance(said, tuple):
-        said, scores = said
-    kept, found = float(said[truth].mean()), float((~said)[~truth].mean())
+    if isinstance(supported, tuple):
+        supported, scores = supported
+    true_positive_rate, true_negative_rate = float(supported[truth].mean()), float((~supported)[~truth].mean())
     return MethodScore(
-        name=name, balanced_accuracy=(kept + found) / 2, supported=kept, unsupported=found, auc=auc(truth, scores)
+        name=name,
+        balanced_accuracy=(true_positive_rate + true_negative_rate) / 2,
+        supported=true_positive_rate,
+        unsupported=true_negative_rate,
+        auc=auc(truth, scores),
     )
 
 
@@ -129,18 +133,18 @@ def best_threshold(truth: Flags, scores: Array) -> float:
     """Where balanced accuracy is highest; between two scores."""
     values = np.unique(scores)
     cuts = np.concatenate([[values[0] - 1e-9], (values[1:] + values[:-1]) / 2])
-    kept = (scores[truth][None, :] >= cuts[:, None]).mean(axis=1)
-    found = (scores[~truth][None, :] < cuts[:, None]).mean(axis=1)
-    return float(cuts[int((kept + found).argmax())])
+    true_positive_rates = (scores[truth][None, :] >= cuts[:, None]).mean(axis=1)
+    true_negative_rates = (scores[~truth][None, :] < cuts[:, None]).mean(axis=1)
+    return float(cuts[int((true_positive_rates + true_negative_rates).argmax())])
 
 
 def _tuned(data: Table, scores: Array) -> tuple[Flags, Array]:
     """Said to be supported from the threshold that is best on the other folds; and the scores."""
-    fold, said = folds(data.groups), np.zeros(len(scores), np.bool_)
+    fold, supported = folds(data.groups), np.zeros(len(scores), np.bool_)
     for number in range(fold.max() + 1):
         there = fold == number
-        said[there] = scores[there] >= best_threshold(data.supported[~there], scores[~there])
-    return said, scores
+        supported[there] = scores[there] >= best_threshold(data.supported[~there], scores[~there])
+    return supported, scores
 
 
 def by_kind(data: Table, scores: Array) -> list[str]:
@@ -182,9 +186,9 @@ def table(examples: Sequence[Example], *, tokenizer: Tokenizer, embedder: Embedd
         evidence = SupportFeatures(texts, embedder)
         words.append(evidence.features(example.sentence, example.cited))
         cosine.append(evidence.cosine(example.sentence, example.cited))
-        mine = set(tokenizer.words(example.sentence))
+        sentence_words = set(tokenizer.words(example.sentence))
         pool = set[str]().union(*(source.words for source in texts.of(example.cited)))
-        overlap.append(len(mine & pool) / len(mine) if mine else 0.0)
+        overlap.append(len(sentence_words & pool) / len(sentence_words) if sentence_words else 0.0)
     return Table(
         words=np.array(words),
         cosine=np.array(cosine) if embedder is not None else None,
@@ -260,19 +264,19 @@ def _weights(rows: Array, data: Table, ridge: float) -> Array:
         slope[1:] += 2 * ridge * weights[1:]
         return value, slope
 
-    found = minimize(loss, np.zeros(scaled.shape[1]), jac=True, method="L-BFGS-B", options={"maxiter": 2000})
-    return np.asarray(found.x / scale, np.float64)
+    solution = minimize(loss, np.zeros(scaled.shape[1]), jac=True, method="L-BFGS-B", options={"maxiter": 2000})
+    return np.asarray(solution.x / scale, np.float64)
 
 
-def constants_fit(given: Array, data: Table) -> tuple[float, float]:
-    """Constant of the weights with vectors and its change for CJK; `given`: float64[n], log odds by the other ones."""
+def constants_fit(offsets: Array, data: Table) -> tuple[float, float]:
+    """Constant of the weights with vectors and its change for CJK; `offsets`: float64[n], log-odds by the others."""
     target, share = _targets(data)
 
     def loss(constants: Array) -> float:
-        return float(share @ np.logaddexp(0, -target * (given + constants[0] + constants[1] * data.cjk)))
+        return float(share @ np.logaddexp(0, -target * (offsets + constants[0] + constants[1] * data.cjk)))
 
-    found = minimize(loss, np.zeros(2), method="L-BFGS-B")
-    return float(found.x[0]), float(found.x[1])
+    solution = minimize(loss, np.zeros(2), method="L-BFGS-B")
+    return float(solution.x[0]), float(solution.x[1])
 
 
 def _targets(data: Table) -> tuple[Array, Array]:

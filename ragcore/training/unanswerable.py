@@ -38,50 +38,54 @@ class QuestionSources:
     idf: Mapping[str, float]  # of its terms that the corpus knows
 
 
-def gapped(asked: Sequence[SetQuestion], ranking: Ranking) -> Iterator[QuestionSources]:
+def gapped(questions: Sequence[SetQuestion], ranking: Ranking) -> Iterator[QuestionSources]:
     """Of the questions whose right documents were found and hold the answer."""
-    for question in asked:
+    for question in questions:
         sources = ranking.sources(question.text)
-        left = without_answer(question, sources)
-        if left and left != sources:
-            yield QuestionSources(text=question.text, sources=left, idf=ranking.query(question.text).weights)
+        without = without_answer(question, sources)
+        if without and without != sources:
+            yield QuestionSources(text=question.text, sources=without, idf=ranking.query(question.text).weights)
 
 
 def without_answer(question: SetQuestion, sources: Sequence[Source]) -> list[Source]:
     """The sources without the sentences that hold an answer; of other documents only where it is a long one."""
     golds = [gold for answer in question.answers if (gold := squeeze(answer))]
-    left = []
+    gapped_sources = []
     for source in sources:
-        is_right = source.passage.external_id in question.wanted
+        is_right = source.passage.external_id in question.relevant
         telling = [gold for gold in golds if is_right or len(gold) >= TELLING]
         sentences = list(split_sentences(source.text))
-        kept = [s for s in sentences if not any(gold in squeeze(s) for gold in telling)]
-        if len(kept) == len(sentences):
-            left.append(source)
-        elif kept:
-            left.append(replace(source, text="\n".join(kept)))
-    return left
+        silent = [s for s in sentences if not any(gold in squeeze(s) for gold in telling)]
+        if len(silent) == len(sentences):
+            gapped_sources.append(source)
+        elif silent:
+            gapped_sources.append(replace(source, text="\n".join(silent)))
+    return gapped_sources
 
 
-def grafted(asked: Sequence[SetQuestion], ranking: Ranking) -> Iterator[QuestionSources]:
+def grafted(questions: Sequence[SetQuestion], ranking: Ranking) -> Iterator[QuestionSources]:
     """Of the questions that say what they ask for, with those words of another one of the same kind."""
     pools: dict[str, list[tuple[str, str]]] = defaultdict(list)
-    spans = {question.id: _head(question.text, ranking.tokenizer) for question in asked}
-    for question in asked:
+    spans = {question.id: _head(question.text, ranking.tokenizer) for question in questions}
+    for question in questions:
         if span := spans[question.id]:
             pools[wanted(question.text)].append((question.about, question.text[slice(*span)]))
     chance = random.Random(SEED)
-    for question in asked:
+    for question in questions:
         span = spans[question.id]
-        mine = question.text[slice(*span)] if span else ""
-        others = [head for about, head in pools[wanted(question.text)] if about != question.about and head != mine]
-        if span and others:
-            yield _with_sources(f"{question.text[: span[0]]}{chance.choice(others)}{question.text[span[1] :]}", ranking)
+        question_head = question.text[slice(*span)] if span else ""
+        other_heads = [
+            head for about, head in pools[wanted(question.text)] if about != question.about and head != question_head
+        ]
+        if span and other_heads:
+            yield _with_sources(
+                f"{question.text[: span[0]]}{chance.choice(other_heads)}{question.text[span[1] :]}", ranking
+            )
 
 
-def vague(asked: Sequence[SetQuestion], ranking: Ranking) -> Iterator[QuestionSources]:
+def vague(questions: Sequence[SetQuestion], ranking: Ranking) -> Iterator[QuestionSources]:
     """Of the questions that have a content word left."""
-    for question in asked:
+    for question in questions:
         text = without_telling(question.text, ranking.tokenizer, ranking.idf)
         if text and text != question.text:
             yield _with_sources(text, ranking)
@@ -95,11 +99,11 @@ def without_telling(text: str, tokenizer: Tokenizer, idf: Mapping[str, float]) -
         ((max((idf.get(t, 0.0) for t in tokenizer.terms(w)), default=0.0), w) for w in words if w not in stop_words()),
         reverse=True,
     )
-    known = [word for weight, word in weighed if weight > 0]
+    telling = [word for weight, word in weighed if weight > 0]
     lost = RAREST["latin" if text.isascii() else "cjk"]
-    for word in known[:lost]:
+    for word in telling[:lost]:
         plain = plain.replace(word, "", 1)
-    return plain if len(known) > lost else ""
+    return plain if len(telling) > lost else ""
 
 
 def _head(text: str, tokenizer: Tokenizer) -> tuple[int, int] | None:

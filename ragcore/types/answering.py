@@ -21,10 +21,11 @@ FactTarget = Literal["subject", "object", "relationship", "type"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Usage:
-    """Tokens that models were sent and returned."""
+    """Tokens that models were sent and returned. `reasoning_tokens` are a part of `completion_tokens`."""
 
     prompt_tokens: int = 0
     completion_tokens: int = 0
+    reasoning_tokens: int = 0  # of what a model thought before it wrote
 
     @property
     def total_tokens(self) -> int:
@@ -34,6 +35,7 @@ class Usage:
         return Usage(
             prompt_tokens=self.prompt_tokens + other.prompt_tokens,
             completion_tokens=self.completion_tokens + other.completion_tokens,
+            reasoning_tokens=self.reasoning_tokens + other.reasoning_tokens,
         )
 
 

@@ -18,6 +18,15 @@ if TYPE_CHECKING:  # readers of documents run in fresh processes and need no arr
 
 Relation = Literal["head", "abbreviation", "long form", "synonym", "translation"]
 EMPTY: Mapping[str, Any] = MappingProxyType({})
+DROP_REASONS: Mapping[str, str] = {  # code -> in words, with the data of a drop; stages may have codes of their own
+    "below_best": "below the best {best}",
+    "below_cliff": "below the cliff",
+    "gone": "no longer there",
+    "not_best_of_forms": "not among the best of all forms of the question",
+    "not_ranked": "not in the ranking",
+    "read_with": "read with passage {passage}",
+    "repeats": "repeats passage {passage}",
+}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -66,8 +75,6 @@ class Query:
     expansions: tuple[Expansion, ...] = ()  # other names of what is asked for, from the lexicon
     profile: Profile | None = None  # None: nobody's, or switched off
     style: str = ""  # of the answer that is asked for; "" for plain retrieval
-    adapter: int = -1  # which query adapter its vector goes through, as the option `query_adapter` says
-    set_embedder: int = -1  # which model of a set it is compared by, as the option `set_embedder` says
 
     @property
     def embedded_text(self) -> str:
@@ -138,6 +145,8 @@ class Passage:
     content: str = ""  # hash of the bytes that its version was read from; "" where it is not known
     merged: tuple[int, ...] = ()  # chunks whose texts were joined into `text`, in reading order; () where it is one
     start: int = 0  # where the chunk's own text begins in `text`
+    categories: tuple[str, ...] = ()  # the document's attribute "category"
+    difficulty: str = ""  # the document's attribute of this name
     sentences: SentenceVectors | None = field(default=None, compare=False, repr=False)  # of those that are known
 
 
@@ -227,7 +236,13 @@ class Drop:
 
     chunks: tuple[int, ...]
     stage: str
-    reason: str
+    code: str  # of DROP_REASONS, or the stage's own
+    data: Mapping[str, int] = field(default_factory=dict)  # best: how many went on; passage: the chunk that stays
+
+    @property
+    def reason(self) -> str:
+        """In English, for traces; the bare code where nothing is known of it."""
+        return DROP_REASONS.get(self.code, self.code).format(**self.data)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -329,22 +344,21 @@ class State:
                 pending_note={**self.pending_note, **(note or {})},
             )
             ._dropping(
-                (tuple(order[keep:]), stage, f"below the best {keep}"),
-                (tuple(chunk for chunk in standing if chunk not in scores), stage, "not in the ranking"),
+                Drop(chunks=tuple(order[keep:]), stage=stage, code="below_best", data={"best": keep}),
+                Drop(chunks=tuple(c for c in standing if c not in scores), stage=stage, code="not_ranked"),
             )
             ._keeping_fallen(self)
         )
 
-    def narrowed(self, candidates: Sequence[Candidate], *, stage: str, reason: str) -> State:
-        """Keep these candidates, in this order, and record the others as dropped for one reason."""
+    def narrowed(self, candidates: Sequence[Candidate], *, stage: str, code: str, **data: int) -> State:
+        """Keep these candidates, in this order, and record the others as dropped for one reason (`Drop`)."""
         chunks = {c.chunk for c in candidates}
         gone = tuple(chunk for chunk in self.ids() if chunk not in chunks)
-        narrowed = replace(self, candidates=tuple(candidates), is_ranked=True)._dropping((gone, stage, reason))
-        return narrowed._keeping_fallen(self)
+        narrowed = replace(self, candidates=tuple(candidates), is_ranked=True)
+        return narrowed._dropping(Drop(chunks=gone, stage=stage, code=code, data=data))._keeping_fallen(self)
 
-    def _dropping(self, *groups: tuple[tuple[int, ...], str, str]) -> State:
-        drops = [Drop(chunks=chunks, stage=stage, reason=reason) for chunks, stage, reason in groups if chunks]
-        return replace(self, drops=(*self.drops, *drops))
+    def _dropping(self, *drops: Drop) -> State:
+        return replace(self, drops=(*self.drops, *(drop for drop in drops if drop.chunks)))
 
     def _keeping_fallen(self, before: State) -> State:
         """Remember the candidates that `before` had and this state has no more, with all their scores."""

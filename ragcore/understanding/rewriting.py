@@ -4,22 +4,26 @@ from __future__ import annotations
 
 import asyncio
 import re
+from collections import Counter
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import date
 
 from pydantic import BaseModel, ConfigDict, Field
 
 from ragcore.llm.client import LlmClient
+from ragcore.llm.model_profile import profile_of
 from ragcore.ports import Embedder, Tokenizer
+from ragcore.prompts.languages import language_name
 from ragcore.prompts.refusals import is_refusal
 from ragcore.stage_ports import StagePorts
-from ragcore.text.matching import cosine, keywords
+from ragcore.text.matching import cosine, keywords, written_keywords
 from ragcore.text.normalise import normalise_query
 from ragcore.text.scripts import language_of
 from ragcore.types.answering import Question, Rewrite
 from ragcore.understanding import rewriting_rules as rules
 from ragcore.understanding.dates import resolve_dates
+from ragcore.understanding.neighbours import MOST_NEIGHBOURS, add_neighbours
 from ragcore.understanding.standalone import add_context, render_history, resolve_user_profile
 from ragcore.understanding.words import alternatives
 
@@ -28,13 +32,16 @@ CREATIVE = 0.7  # temperature of forms that should differ
 FORM_TOKENS = 400  # of a reply with up to three queries
 HYPOTHETICAL_TOKENS = 300
 LOW, HIGH = 0.3, 0.8  # similarity of a sub-question to its question
+RELATED = "rewrite_related"  # the prompt for related queries
+RELATED_TOKENS = 60  # of such a reply; a model that has written as many in time is asked for them
+RELATED_PROMPT_TOKENS = 250
+MOST_RELATED_TOKENS = 150  # a longer reply is cut, and not used
 MOST_CHARACTERS = 2000  # of any form
 MOST_TIMES = 4  # of the length of the question
 COUNTED_CHARACTERS = 30  # characters that a question counts with at least: 为什么 may become a whole sentence
 KEPT_SHARE = 0.5  # of the keywords of a question that its standalone form must still have
 _WITH_DIGIT = re.compile(r"[A-Za-z]*\d(?:[\w.:/%-]*\w)?", re.ASCII)
 _ANY_DAY = date(2000, 1, 15)  # only to learn which words are about time
-_LANGUAGES = {"zh": "Chinese", "en": "English", "other": "the language of the question"}
 
 
 class Forms(BaseModel):
@@ -53,6 +60,12 @@ class Method:
     most: int = 1
     temperature: float = 0.0
     any_language: bool = False  # names of the other language are welcome
+    adds: bool = False  # the words of the question stay, other names stand behind them
+
+
+def _with_neighbours(query: str, ports: StagePorts) -> str:
+    vocabulary = ports.vocabulary() if ports.vocabulary is not None else ()
+    return add_neighbours(query, ports.tokenizer, ports.lexicon, vocabulary=vocabulary, embedder=ports.embedder)
 
 
 METHODS: dict[str, Method] = {
@@ -64,9 +77,10 @@ METHODS: dict[str, Method] = {
     ),
     "expand": Method(
         prompt="rewrite_expand",
-        by_rules=lambda query, ports: rules.expand(query, ports.tokenizer, ports.lexicon),
+        by_rules=lambda query, ports: [form] if (form := _with_neighbours(query, ports)) else [],
         most=3,
         any_language=True,
+        adds=True,
     ),
     "decompose": Method(
         prompt="rewrite_decompose", by_rules=lambda query, ports: rules.decompose(query, ports.tokenizer), most=3
@@ -85,6 +99,40 @@ METHODS: dict[str, Method] = {
         any_language=True,
     ),
 }
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RelatedForms:
+    """Related queries of a quick model, best first."""
+
+    forms: tuple[Rewrite, ...] = ()
+    is_late: bool = False  # the model took longer than it had; what it wrote until then is dropped
+
+
+async def related_queries(query: str, *, ports: StagePorts, seconds: float) -> RelatedForms:
+    """Up to three queries that ask the same, by a model that writes them in this time; it is not waited for longer.
+
+    No form where there is no model, where its exam found it too slow, or where nobody knows how quick it is. Never
+    raises for a model. Forms that lose a number or an identifier, or bring one, are left out.
+    """
+    llm = ports.llm
+    if llm is None or not writes_in_time(llm, seconds):
+        return RelatedForms()
+    hasty = replace(llm, seconds=min(seconds, llm.seconds), counts=Counter())
+    values = {"question": query, "language": language_name(language_of(query))}
+    reply = await hasty.json(RELATED, Forms, temperature=0.0, max_tokens=MOST_RELATED_TOKENS, **values)
+    llm.counts.update(hasty.counts)
+    texts = _valid_forms(reply, query, rules.other_names(query, ports.tokenizer, ports.lexicon), ports.tokenizer)
+    same = [text for text in texts if numbers(text) == numbers(query)]
+    forms = tuple(Rewrite(text=text, method="related") for text in same[: rules.MOST])
+    return RelatedForms(forms=forms, is_late=bool(hasty.counts["late"]))
+
+
+def writes_in_time(llm: LlmClient, seconds: float) -> bool:
+    """Whether a model has written related queries in this time, by its exam; False where that is not known."""
+    profile = profile_of(llm.model)
+    is_quick = profile.writes_within(seconds, prompt_tokens=RELATED_PROMPT_TOKENS, tokens=RELATED_TOKENS)
+    return bool(is_quick) and profile.json != "none"
 
 
 async def rewrite_question(
@@ -128,8 +176,17 @@ async def _forms(query: str, name: str, question: Question, ports: StagePorts) -
     """By the model, or by rules where it gives nothing that can be used."""
     method = METHODS[name]
     forms = await _by_model(ports.llm, query, method, question, ports) if ports.llm is not None else []
-    texts = (forms or method.by_rules(query, ports))[: method.most]
+    if method.adds:
+        forms = list(dict.fromkeys(text for form in forms if (text := _added(query, form, ports.tokenizer))))
+    texts = (forms or await asyncio.to_thread(method.by_rules, query, ports))[: method.most]
     return await _related(query, texts, ports.embedder) if name == "decompose" else texts
+
+
+def _added(query: str, form: str, tokenizer: Tokenizer) -> str:
+    """The question with the words of a form that it lacks behind it, at most two for each keyword; "" without any."""
+    have, most = set(tokenizer.words(query)), MOST_NEIGHBOURS * len(keywords(query, tokenizer))
+    new = [text for word, text in written_keywords(form, tokenizer).items() if word not in have]
+    return f"{query} {' '.join(new[:most])}" if new and most else ""
 
 
 async def _by_model(llm: LlmClient, query: str, method: Method, question: Question, ports: StagePorts) -> list[str]:
@@ -141,9 +198,16 @@ async def _by_model(llm: LlmClient, query: str, method: Method, question: Questi
         **_values(query, question),
     )
     context = [*_said(question), *rules.other_names(query, ports.tokenizer, ports.lexicon)]
+    return _valid_forms(reply, query, context, ports.tokenizer, any_language=method.any_language)
+
+
+def _valid_forms(
+    reply: Forms | None, query: str, context: Sequence[str], tokenizer: Tokenizer, *, any_language: bool = False
+) -> list[str]:
+    """What can be searched with of a reply, each once, without the question itself."""
     forms: dict[str, str] = {query.strip().lower(): ""}
     for text in reply.queries if reply else ():
-        form = validate_form(text, query, context, ports.tokenizer, any_language=method.any_language, same=False)
+        form = validate_form(text, query, context, tokenizer, any_language=any_language, same=False)
         forms.setdefault(form.lower(), form)
     return [form for form in forms.values() if form]
 
@@ -200,7 +264,7 @@ def _values(query: str, question: Question) -> dict[str, str]:
     return {
         "question": query,
         "conversation": render_history(question.history),
-        "language": _LANGUAGES[language_of(query)],
+        "language": language_name(language_of(query)),
     }
 
 

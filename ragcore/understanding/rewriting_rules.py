@@ -6,14 +6,22 @@ import re
 
 from ragcore.ports import Tokenizer
 from ragcore.stage_ports import Lexicon
-from ragcore.text.lexicon import is_meant
-from ragcore.text.matching import keywords
+from ragcore.text.matching import written_keywords
 from ragcore.text.question_type import question_type
-from ragcore.text.scripts import language_of
+from ragcore.text.scripts import CJK, language_of
 from ragcore.understanding import chinese, english
 from ragcore.understanding.chinese_mentions import groups, without_attribute
 from ragcore.understanding.english_mentions import content_groups
-from ragcore.understanding.lexicon import term_spans
+from ragcore.understanding.term_names import (
+    full_name,
+    generations,
+    is_abbreviation,
+    known_terms,
+    names_of_terms,
+    ordered_names,
+    put_names,
+    tongue_of,
+)
 from ragcore.understanding.words import alternatives, entries, section
 
 MOST = 3  # related queries of one question
@@ -21,6 +29,12 @@ NEIGHBOURS = 2  # of one keyword
 _ENDING = re.compile(r"[\s?？。.!！]+$")
 _SPECIFIC = re.compile(r"\b[\w.-]*\d[\w.-]*\b|\b(?:in|on|at|of|for)\s+\d{4}\b")
 _ASIDE = re.compile(r"\([^()]{0,200}\)|（[^（）]{0,200}）")
+_BESIDE_CJK = re.compile(f"(?<=[{CJK}]) | (?=[{CJK}])")
+_ASKS = re.compile(
+    r"[?？]|什么|如何|怎|哪|谁|多少|吗|\b(?:what|how|why|who|when|where|which|is|are|do|does|can)\b", re.I
+)
+_LAST_PARTICLE = re.compile(r"[呢啊呀吧]+\Z")
+_PLURAL = re.compile(r"(?:the\s+)?(?:[a-z-]+\s+){0,2}[a-z]*[a-rt-z]s(?:\s+(?:of|for|in|on|at|to|from|with)\b|\Z)", re.I)
 _SENTENCES = re.compile(r"(?<=[?？；;])\s*")
 _COMPARED_ZH = re.compile(
     r"^(?P<lead>.*?(?:比较|对比|请问)?(?:一下)?)(?P<a>[^，。；、？]{1,30}?)(?:和|与|跟|同|及)(?P<b>[^，。；、？]{1,30}?)"
@@ -52,7 +66,7 @@ _ASSERTIONS = [
         (r"when\s+(?:do|does|did|is|are|was|were|will)\s+(?P<x>.+)", r"\g<x> on"),
         (r"where\s+(?:do|does|did|is|are|was|were|can)\s+(?P<x>.+)", r"\g<x> in"),
         (r"how\s+(?:many|much)\s+(?P<x>.+)", r"The number of \g<x> is"),
-        (r"(?:what|which)\s+(?P<x>.+)", r"The \g<x>"),
+        (r"(?:what|which)\s+(?!(?:do|does|did|can|could|will|would|should|must|may)\b)(?P<x>.+)", r"The \g<x>"),
         (r"(?:do|does|did|can|could|will|would|should|must|may)\s+(?P<x>.+)", r"Yes, \g<x>"),
         (r"(?:is|are|was|were)\s+(?P<x>.+)", r"Yes, \g<x>"),
         (r"(?:explain|describe|define|tell me about)\s+(?P<x>.+)", r"\g<x> is"),
@@ -64,8 +78,8 @@ def multi(query: str, tokenizer: Tokenizer, lexicon: Lexicon | None) -> list[str
     """Two other forms: its topic with words of the answer that is asked for, and in other terms or keywords alone."""
     kind = question_type(query)
     topic = topic_words(query, tokenizer)
-    with_kind = _joined([topic, *section("phrasing", f"{kind} {_tongue(query)}")])
-    in_other_terms = expand(query, tokenizer, lexicon)[:1] or [" ".join(keywords(query, tokenizer))]
+    with_kind = _joined([topic, *section("phrasing", f"{kind} {tongue_of(query)}")])
+    in_other_terms = expand(query, tokenizer, lexicon)[:1] or [_keywords(query, tokenizer)]
     return _new([with_kind, *in_other_terms], query)[:2]
 
 
@@ -79,19 +93,14 @@ def expand(query: str, tokenizer: Tokenizer, lexicon: Lexicon | None) -> list[st
 
 def full_forms(query: str, tokenizer: Tokenizer, lexicon: Lexicon | None) -> list[str]:
     """The question with its abbreviations written out in its language: CA 是什么 becomes 载波聚合是什么."""
-    text = query
-    for start, end in reversed(_known(query, tokenizer, lexicon)):
-        term = query[start:end]
-        if lexicon is not None and _is_abbreviation(term) and (other := _best(term, query, lexicon)):
-            text = _spliced(text, start, other, end, query)
-    return _new([text], query)
+    return _new([put_names(query, _full_names(query, tokenizer, lexicon))], query)
 
 
 def other_names(query: str, tokenizer: Tokenizer, lexicon: Lexicon | None) -> list[str]:
     """All alternatives of the terms that the lexicon knows, in any language."""
     if lexicon is None:
         return []
-    places = _known(query, tokenizer, lexicon)
+    places = known_terms(query, tokenizer, lexicon)
     return [name for start, end in places for name in lexicon.alternatives(query[start:end])]
 
 
@@ -99,7 +108,7 @@ def variants(query: str, tokenizer: Tokenizer, lexicon: Lexicon | None) -> list[
     """Terms of the lexicon; for a definition its concept and basics, and how it works with details."""
     forms = expand(query, tokenizer, lexicon)[:1]
     if question_type(query) == "definition":
-        topic, tongue = topic_words(query, tokenizer), _tongue(query)
+        topic, tongue = topic_words(query, tokenizer), tongue_of(query)
         forms += [_joined([topic, *section("phrasing", f"{name} {tongue}")]) for name in ("definition", "principle")]
     return _new(forms, query)[:MOST]
 
@@ -112,7 +121,7 @@ def decompose(query: str, tokenizer: Tokenizer) -> list[str]:
     parts = split_sub_questions(query)
     turns: list[tuple[str, str]] = []
     for part in parts:
-        zh = _tongue(query) == "zh"
+        zh = tongue_of(query) == "zh"
         full = chinese.resolve_references(part, turns, tokenizer) if zh else english.resolve_references(part, turns)
         turns.append((full.text, ""))
     return _new([text for text, _ in turns], query)[:MOST]
@@ -122,33 +131,26 @@ def step_back(query: str, tokenizer: Tokenizer) -> list[str]:
     """The more general question behind it: its topic without numbers, its principles and background."""
     general = _SPECIFIC.sub(" ", query)
     topic = topic_words(general, tokenizer) or topic_words(query, tokenizer)
-    return _new([_joined([topic, *section("phrasing", f"overview {_tongue(query)}")])], query)
+    return _new([_joined([topic, *section("phrasing", f"overview {tongue_of(query)}")])], query)
 
 
 def simplify(query: str) -> list[str]:
     """Without courtesies, fillers and asides."""
-    fillers = alternatives("phrasing", f"fillers {_tongue(query)}")
-    pattern = rf"\b{fillers}\b,?" if _tongue(query) == "en" else rf"{fillers}[，,]?"
-    plain = re.sub(pattern, " " if _tongue(query) == "en" else "", _ASIDE.sub("", query), flags=re.I)
+    fillers = alternatives("phrasing", f"fillers {tongue_of(query)}")
+    pattern = rf"\b{fillers}\b,?" if tongue_of(query) == "en" else rf"{fillers}[，,]?"
+    plain = re.sub(pattern, " " if tongue_of(query) == "en" else "", _ASIDE.sub("", query), flags=re.I)
     plain = re.sub(r"\s+", " ", plain).strip(" ,，")
     return _new([plain], query)
 
 
 def clarify(query: str, tokenizer: Tokenizer, lexicon: Lexicon | None) -> list[str]:
     """Abbreviations with their full form beside them; a bare topic as a question."""
-    text = query
-    for start, end in reversed(_known(query, tokenizer, lexicon)):
-        term = query[start:end]
-        if lexicon is not None and _is_abbreviation(term) and (other := _best(term, query, lexicon)):
-            text = (
-                f"{text[:end]}（{other}）{text[end:]}"
-                if _tongue(query) == "zh"
-                else f"{text[:end]} ({other}){text[end:]}"
-            )
-    if not re.search(
-        r"[?？]|什么|如何|怎|哪|谁|多少|吗|\b(?:what|how|why|who|when|where|which|is|are|do|does|can)\b", text, re.I
-    ):
-        text = f"{text}是什么" if _tongue(query) == "zh" else f"What is {text}?"
+    zh, text = tongue_of(query) == "zh", query
+    for (_start, end), name in sorted(_full_names(query, tokenizer, lexicon).items(), reverse=True):
+        text = f"{text[:end]}（{name}）{text[end:].lstrip(' ')}" if zh else f"{text[:end]} ({name}){text[end:]}"
+    if not _ASKS.search(text):
+        topic = _LAST_PARTICLE.sub("", text)
+        text = f"{topic}是什么" if zh else f"What {'are' if _PLURAL.match(topic) else 'is'} {topic}?"
     return _new([text], query)
 
 
@@ -156,16 +158,16 @@ def domain(query: str, tokenizer: Tokenizer, lexicon: Lexicon | None) -> list[st
     """Terms under the name that documents of the field use, the first of the lexicon."""
     if lexicon is None:
         return []
-    text = query
-    for start, end in reversed(_known(query, tokenizer, lexicon)):
-        text = _spliced(text, start, _usual(query[start:end], query, lexicon), end, query)
-    return _new([text], query)
+    names = names_of_terms(query, tokenizer, lexicon)
+    usual = {(start, end): _usual(query[start:end], each, query, lexicon) for (start, end), each in names.items()}
+    changed = {(start, end): name for (start, end), name in usual.items() if name != query[start:end]}
+    return _new([put_names(query, changed)], query)
 
 
 def hypothetical(query: str) -> str:
     """The beginning of an answer: the question as an assertion with its question words left out."""
-    text = _ENDING.sub("", (simplify(query) or [query])[0])
-    if _tongue(text) == "zh":
+    text = _ENDING.sub("", (simplify(query) or [query])[0]).strip()
+    if tongue_of(text) == "zh":
         return _assertion_zh(text)
     for pattern, form in _ASSERTIONS:
         if match := pattern.match(text):
@@ -175,13 +177,18 @@ def hypothetical(query: str) -> str:
 
 def topic_words(query: str, tokenizer: Tokenizer) -> str:
     """What a question is about, as written there; its keywords where no topic is found."""
-    if _tongue(query) == "zh":
+    if tongue_of(query) == "zh":
         phrases = [query[group[0].start : group[-1].end] for group in groups(query, tokenizer)]
         topics = [without_attribute(text) for text in phrases]
         topics = [text for text in topics if text not in entries("chinese", "attributes")]
     else:
         topics = content_groups(query)
-    return " ".join(dict.fromkeys(topics)) or " ".join(keywords(query, tokenizer))
+    return " ".join(dict.fromkeys(topics)) or _keywords(query, tokenizer)
+
+
+def _keywords(query: str, tokenizer: Tokenizer) -> str:
+    """The keywords of a question as they are written there."""
+    return " ".join(dict.fromkeys(written_keywords(query, tokenizer).values()))
 
 
 def _assertion_zh(text: str) -> str:
@@ -198,77 +205,46 @@ def _assertion_zh(text: str) -> str:
     return f"{plain}包括" if plain and plain != text else ""
 
 
-def _renamed(query: str, tokenizer: Tokenizer, lexicon: Lexicon, choice: int) -> str:
-    """The question with each known term under its alternative number `choice`, its last one where it has fewer."""
-    text = query
-    for start, end in reversed(_known(query, tokenizer, lexicon)):
-        if names_ := _ordered(query[start:end], query, lexicon):
-            text = _spliced(text, start, names_[min(choice, len(names_) - 1)], end, query)
-    return text
+def _renamed(query: str, tokenizer: Tokenizer, lexicon: Lexicon | None, choice: int) -> str:
+    """The question with each known term under its other name number `choice`, its last one where it has fewer."""
+    names = {at: ordered_names(names, query) for at, names in names_of_terms(query, tokenizer, lexicon).items()}
+    return put_names(query, {at: each[min(choice, len(each) - 1)] for at, each in names.items() if each})
 
 
-def _known(query: str, tokenizer: Tokenizer, lexicon: Lexicon | None) -> list[tuple[int, int]]:
-    """Places of terms that the lexicon knows, longest first, none over another, in order. Usual words count only in
-    capitals, see `is_meant`."""
-    if lexicon is None:
-        return []
-    places: list[tuple[int, int]] = []
-    for start, end in sorted(term_spans(query, tokenizer), key=lambda span: span[0] - span[1]):
-        free = all(end <= other or start >= last for other, last in places)
-        if free and is_meant(query[start:end], query) and lexicon.alternatives(query[start:end]):
-            places.append((start, end))
-    return sorted(places)
+def _full_names(query: str, tokenizer: Tokenizer, lexicon: Lexicon | None) -> dict[tuple[int, int], str]:
+    """Places of abbreviations with their full names in the language of the question."""
+    names = names_of_terms(query, tokenizer, lexicon)
+    full = {at: full_name(each, query) for at, each in names.items() if is_abbreviation(query[at[0] : at[1]])}
+    return {at: name for at, name in full.items() if name}
 
 
-def _ordered(term: str, query: str, lexicon: Lexicon) -> list[str]:
-    """Alternatives of a term, those in the language of the question first, full forms before abbreviations."""
-    tongue = _tongue(query)
-    return sorted(lexicon.alternatives(term), key=lambda name: (_tongue(name) != tongue, _is_abbreviation(name)))
-
-
-def _usual(term: str, query: str, lexicon: Lexicon) -> str:
+def _usual(term: str, names: list[str], query: str, lexicon: Lexicon) -> str:
     """The usual name of a thing in the language of the question; the term itself where that is unknown."""
-    if _is_abbreviation(term):
-        return _best(term, query, lexicon) or term
-    names = lexicon.alternatives(term)
+    if is_abbreviation(term):
+        return full_name(names, query) or term
     usual = next(iter(lexicon.alternatives(names[-1])), term) if len(names) > 1 else term
-    return usual if _tongue(usual) == _tongue(query) else term
-
-
-def _best(term: str, query: str, lexicon: Lexicon) -> str:
-    candidates = [name for name in _ordered(term, query, lexicon) if not name.isupper()]
-    return candidates[0] if candidates else ""
-
-
-def _is_abbreviation(term: str) -> bool:
-    return 1 < len(term) <= 8 and term.upper() == term and term.isascii() and any(c.isalpha() for c in term)
-
-
-def _spliced(text: str, start: int, name: str, end: int, query: str) -> str:
-    """A name in the place of another; a Chinese name in a Chinese question stands without spaces."""
-    before, after = text[:start], text[end:]
-    if not name.isascii() and _tongue(query) == "zh":
-        before, after = before.rstrip(" "), after.lstrip(" ")
-    return before + name + after
+    is_alike = usual in names and generations(usual) == generations(term)  # neither wider nor narrower than the term
+    return usual if is_alike and tongue_of(usual) == tongue_of(query) else term
 
 
 def _joined(words: list[str]) -> str:
     return " ".join(word for word in words if word)
 
 
-def _tongue(text: str) -> str:
-    return "zh" if language_of(text) == "zh" else "en"
-
-
 def _new(texts: list[str], query: str) -> list[str]:
-    """Each once, without empty ones and the question itself."""
-    keys = {query.strip().lower()}
+    """Each once, with single spaces, without empty ones and the question itself."""
+    keys = {_comparable(query)}
     forms: list[str] = []
     for text in texts:
-        if (key := text.strip().lower()) and key not in keys:
+        if (key := _comparable(text)) and key not in keys:
             keys.add(key)
-            forms.append(text.strip())
+            forms.append(" ".join(text.split()))
     return forms
+
+
+def _comparable(text: str) -> str:
+    """What two forms are compared by: neither case nor spaces beside Chinese make a form of its own."""
+    return _BESIDE_CJK.sub("", " ".join(text.split())).casefold()
 
 
 # ── sub-questions ───────────────────────────────────────────────────────────────────────────────────

@@ -8,7 +8,8 @@ from dataclasses import dataclass
 from typing import Literal
 
 from ragcore.ports import Tokenizer
-from ragcore.text.matching import keywords
+from ragcore.text.matching import keywords, written_keywords
+from ragcore.text.normalise import normalise_query
 from ragcore.text.scripts import language_of
 from ragcore.types import Profile
 from ragcore.types.answering import Question, Turn
@@ -64,7 +65,7 @@ def standalone_by_rules(question: Question, tokenizer: Tokenizer) -> Standalone:
 
     A question without a sign of dependence stays as it is. "history" is in `depends_on` only with earlier turns.
     """
-    turns = [(turn.question, turn.answer) for turn in question.history[-EARLIER_TURNS:]]
+    turns = _spoken(question, EARLIER_TURNS)
     whose = resolve_user_profile(question.text, question.profile)
     when = resolve_dates(whose.text, question.today)
     resolution = _resolve(when.text, turns, tokenizer) if turns else Resolution(when.text)
@@ -73,13 +74,19 @@ def standalone_by_rules(question: Question, tokenizer: Tokenizer) -> Standalone:
         "date": bool(when.signs),
         "profile": bool(whose.signs),
     }
+    changed = resolution.text != question.text
     return Standalone(
-        text=resolution.text,
-        changed=resolution.text != question.text,
+        text=" ".join(resolution.text.split()) if changed else question.text,
+        changed=changed,
         signs=(*whose.signs, *when.signs, *resolution.signs),
         terms=_terms(resolution, turns, tokenizer),
         depends_on=frozenset(name for name, yes in depends.items() if yes),
     )
+
+
+def _spoken(question: Question, most: int) -> list[tuple[str, str]]:
+    """The latest turns as (question, answer), oldest first; questions with single spaces, which forms take over."""
+    return [(normalise_query(turn.question), turn.answer) for turn in question.history[-most:]] if most else []
 
 
 def topics(turns: Sequence[tuple[str, str]], tokenizer: Tokenizer) -> list[str]:
@@ -132,7 +139,7 @@ def resolve_user_profile(text: str, profile: Profile | None) -> Resolution:
     asker = profile or Profile()
     signs: list[str] = []
 
-    def put(pattern: re.Pattern[str], value: str, form: str, within: str) -> str:
+    def put(pattern: re.Pattern[str], value: str, form: str, sentence: str) -> str:
         def one(match: re.Match[str]) -> str:
             signs.append(match.group())
             if not value:
@@ -141,7 +148,7 @@ def resolve_user_profile(text: str, profile: Profile | None) -> Resolution:
             has_it = bool(noun) and value.lower().endswith(noun.lower())
             return value if has_it else form.format(value=value, noun=noun, aux=match.groupdict().get("aux") or "")
 
-        return pattern.sub(one, within)
+        return pattern.sub(one, sentence)
 
     resolved = put(_DEPARTMENT_ZH, asker.department, "{value}", text)
     resolved = put(_PRODUCT_ZH, asker.product, "{value}", resolved)
@@ -176,12 +183,14 @@ def add_context(query: str, question: Question, tokenizer: Tokenizer) -> str:
     if has_new_subject(query, question, tokenizer):
         return ""
     words_of_query = {word.lower() for word in keywords(query, tokenizer)}
-    words: dict[str, None] = {}
+    words: dict[str, str] = {}  # by keyword, as they were written last
     for turn in reversed(question.history[-CONTEXT_TURNS:]):
-        words |= dict.fromkeys(word for word in keywords(turn.question, tokenizer) if word not in words_of_query)
-    pairs = [(turn.question, turn.answer) for turn in question.history]
+        for word, spelling in written_keywords(turn.question, tokenizer).items():
+            if word not in words_of_query:
+                words.setdefault(word, spelling)
+    pairs = _spoken(question, len(question.history))
     names_of_context = [text for text in topics(pairs, tokenizer)[:MOST_NAMED] if text.lower() not in query.lower()]
-    context = [*names_of_context, *list(words)[:MOST_CONTEXT]]
+    context = [*names_of_context, *dict.fromkeys(list(words.values())[:MOST_CONTEXT])]
     return " ".join([query] * OWN_TIMES + context) if context else ""
 
 
@@ -190,7 +199,7 @@ def within_conversation(query: str, question: Question, tokenizer: Tokenizer) ->
 
     Where the one before has few words itself, the one before that stands there, too.
     """
-    pairs = [(turn.question, turn.answer) for turn in question.history[-EARLIER_TURNS:]]
+    pairs = _spoken(question, EARLIER_TURNS)
     understood: list[str] = []
     for last in range(len(pairs), max(len(pairs) - CONTEXT_TURNS, 0), -1):
         understood.insert(0, _understood(pairs[:last], tokenizer))

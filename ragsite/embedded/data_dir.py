@@ -19,6 +19,7 @@ SECRETS_FILE = "secrets.json"
 RUNTIME_FILE = "runtime.json"
 LOCK_FILE = "lock"
 MODEL_SOCKET_NAME = "models.sock"
+LANGUAGE_MODEL_FILE = "language_model.json"
 
 
 def write_private(path: Path, content: str, *, replace: bool = True) -> None:
@@ -69,6 +70,7 @@ class Runtime:
     redis_url: str | None = field(default=None, repr=False)
     site_url: str | None = None
     model_socket: str | None = None
+    language_model: str | None = None  # file with the state of the model of LLM_FILE
 
     @classmethod
     def read(cls, data_dir: Path) -> Runtime:

@@ -12,6 +12,7 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack, suppress
 from dataclasses import dataclass, field
+from math import inf
 from pathlib import Path
 from typing import BinaryIO, Protocol
 
@@ -190,23 +191,36 @@ def processes_in(folder: Path) -> list[int]:
 
 @dataclass
 class SupervisedProcess:
-    """A child that is restarted after a crash, after a pause that doubles with each failure."""
+    """A child that is restarted after a crash, after a pause that doubles with each failure.
+
+    `most_failures`: after so many in a row it is left alone; None: never. A child that `has_to_load` counts as steady
+    from `note_ready` on, however long it loads.
+    """
 
     process: Process
     start: Callable[[], None]
     say: Callable[[str], None]
     now: Callable[[], float] = time.monotonic
+    most_failures: int | None = None
+    has_to_load: bool = False
     failures: int = field(default=0, init=False)
+    is_given_up: bool = field(default=False, init=False)
     _started_at: float = field(default=0.0, init=False)
     _due_at: float | None = field(default=None, init=False)  # when a stopped child is started again
 
     def launch(self) -> None:
         """Start the process, for the first time or again."""
-        self._due_at, self._started_at = None, self.now()
+        self._due_at, self._started_at = None, inf if self.has_to_load else self.now()
         self.start()
+
+    def note_ready(self) -> None:
+        """It has loaded what it needs."""
+        self._started_at = self.now()
 
     def restart_if_ended(self) -> None:
         """Report a crash, or start the process again when its pause is over. Returns at once."""
+        if self.is_given_up:
+            return
         if self._due_at is not None:
             if self.now() >= self._due_at:
                 self.launch()
@@ -218,8 +232,10 @@ class SupervisedProcess:
             self.failures = 0
         pause = min(FIRST_PAUSE_SECONDS * 2**self.failures, LONGEST_PAUSE_SECONDS)
         self.failures += 1
-        self._due_at = self.now() + pause
-        ended = f"{self.process.name} {exit_description(self.process.exit_code())}; it is started again in {pause:g} s."
+        self.is_given_up = self.most_failures is not None and self.failures >= self.most_failures
+        self._due_at = None if self.is_given_up else self.now() + pause
+        follows = f"it is started again in {pause:g} s." if self._due_at else "it is left alone."
+        ended = f"{self.process.name} {exit_description(self.process.exit_code())}; {follows}"
         log = self.process.log
         self.say(f"{ended} The end of {log}:\n{indented(self.process.log_tail())}" if log else ended)
 

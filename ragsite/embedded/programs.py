@@ -34,14 +34,14 @@ class Program:
         """Not started yet."""
         return Process(
             name=self.name,
-            command=[*_nice(self.niceness), sys.executable, *self.arguments],
+            command=[*nice(self.niceness), sys.executable, *self.arguments],
             log=env.DATA_DIR / "logs" / f"{self.name}.log",
             environment={**child_environment(env), **self.environment},
             folder=PROJECT_ROOT,
         )
 
 
-def _nice(niceness: int) -> list[str]:
+def nice(niceness: int) -> list[str]:
     """The front of a command that runs with less priority; nothing where the system has no such program."""
     program = shutil.which("nice")
     return [program, "-n", str(niceness)] if niceness and program else []

@@ -16,6 +16,7 @@ from pathlib import Path
 from types import FrameType
 
 from ragsite.embedded.data_dir import MODEL_SOCKET_NAME, DataLock, Runtime
+from ragsite.embedded.language_model import LanguageModel
 from ragsite.embedded.processes import (
     FAILURES_AT_START,
     PRIVATE,
@@ -61,6 +62,7 @@ class Supervisor:
     programs: Sequence[Program]  # the web server, which answers GET /health, first; stopped in this order
     bootstrap: Sequence[str]  # a command that must succeed before them
     models: Program | None = None  # whom all of them may ask: started before, stopped after them
+    language_model: LanguageModel | None = None  # likewise, but they do not wait for it
     supervised: list[SupervisedProcess] = field(default_factory=list, init=False)
     services: Services | None = field(default=None, init=False)
     _stopping_since: float = field(default=0.0, init=False)
@@ -69,7 +71,7 @@ class Supervisor:
     def of(cls, env: Environment) -> Supervisor:
         """The product itself."""
         models = None if env.MODEL_SOCKET else model_program()  # else the one of the operator
-        return cls(env, programs(env), bootstrap_command(env), models)
+        return cls(env, programs(env), bootstrap_command(env), models, LanguageModel.of(env, say))
 
     @property
     def site_url(self) -> str:
@@ -95,6 +97,10 @@ class Supervisor:
 
     def _start(self) -> None:
         self._require_free_port()
+        if self.env.LLM_FILE and self.env.LLM_BASE_URL:
+            say("LLM_FILE is not used: LLM_BASE_URL is set as well, and its server counts.")
+        if self.language_model:
+            self.language_model.check()
         self._start_services()
         if self.models:
             self._start_program(self.models)
@@ -103,6 +109,7 @@ class Supervisor:
         web, *rest = self.programs
         self._start_program(web)
         self._wait_until_healthy()  # alone on a small machine, it is there in half the time
+        self._launch_language_model()
         for program in rest:
             self._start_program(program)
         self._announce()
@@ -135,6 +142,7 @@ class Supervisor:
             redis_url=self.services.redis_url,
             site_url=self.site_url,
             model_socket=str(self.env.DATA_DIR / MODEL_SOCKET_NAME) if self.models else None,
+            language_model=str(self.language_model.state_file) if self.language_model else None,
         ).write(self.env.DATA_DIR)
 
     def _bootstrap(self) -> None:
@@ -154,6 +162,13 @@ class Supervisor:
         process = program.process(self.env)
         self.supervised.append(SupervisedProcess(process, process.start, say))
         self.supervised[-1].launch()
+
+    def _launch_language_model(self) -> None:
+        """Once the site is there: what memory is free now is free for the model."""
+        if self.language_model:
+            self.language_model.launch()
+            if self.language_model.supervised:
+                self.supervised.append(self.language_model.supervised)
 
     def _wait_until_healthy(self) -> None:
         """Raises ServiceError when the web server fails again and again or does not answer."""
@@ -184,6 +199,8 @@ class Supervisor:
     def _restart_ended(self) -> None:
         for each in self.supervised:
             each.restart_if_ended()
+        if self.language_model:
+            self.language_model.look()
 
     # ── stop ────────────────────────────────────────────────────────────────────────────────────
 
@@ -202,9 +219,12 @@ class Supervisor:
         self._stopping_since = self._stopping_since or time.monotonic()
         served = {id(service.process) for service in self.services or ()}
         running = [each.process for each in self.supervised if id(each.process) not in served]
-        models = [process for process in running if self.models and process.name == self.models.name]
+        names = {part.name for part in (self.models, self.language_model) if part}
+        models = [process for process in running if process.name in names]
         stop_programs([process for process in running if process not in models])
         stop_programs(models)
+        if self.language_model:
+            self.language_model.remove_state()
         if self.models:
             (self.env.DATA_DIR / MODEL_SOCKET_NAME).unlink(missing_ok=True)  # of one that had to be killed
         if self.services:

@@ -1,6 +1,7 @@
 // Turns on the page: new ones, running ones, finished ones.
 
 import { announce, byId, formatted, fromTemplate, parsed, part, words } from "./dom.js";
+import { ThinkingLine } from "./thinking.js";
 import { refresh as refreshTimes } from "./time.js";
 
 const NEAR_END_PX = 80;
@@ -139,6 +140,7 @@ export class RunningTurn {
     this.tail = element.querySelector(".tail");
     this.stages = element.querySelector(".stages-text");
     this.rounds = element.querySelector(".rounds");
+    this.thinking = new ThinkingLine(element.querySelector(".thinking"));
     this.count();
   }
 
@@ -182,6 +184,7 @@ export class RunningTurn {
     if (id <= this.last) return false;
     this.last = id;
     if (type === "step") change(() => this.step(data));
+    if (type === "thought") change(() => this.thinking.add(data));
     if (type === "block") change(() => this.addBlock(data));
     if (type === "tail") change(() => this.showTail(data.text));
     if (type === "citations") this.element.dataset.citations = JSON.stringify(data.citations);
@@ -239,6 +242,7 @@ export class RunningTurn {
   }
 
   showTail(text) {
+    if (text) this.thinking.end();
     this.tail.textContent = plain(text);
     this.rounds.hidden ||= this.hasText;
   }
@@ -260,7 +264,10 @@ export class RunningTurn {
     decorate(fresh);
     if (held === this.element) held = fresh;
     const chip = sameCitation(this.element, fresh);
+    const opened = this.thinking.element?.contains(document.activeElement) && document.activeElement;
+    this.thinking.moveTo(fresh);
     change(() => this.element.replaceWith(fresh));
+    if (opened) opened.focus({ preventScroll: true });
     chip?.focus({ preventScroll: true });
     announce(outcome(fresh));
     this.element = fresh;
@@ -271,6 +278,7 @@ export class RunningTurn {
   /** The text is there, sources and actions are not: ask for them until they come, or the turn has left the page. */
   async finishLater() {
     this.element.querySelector(".stages").hidden = true;
+    this.thinking.end();
     this.element.setAttribute("aria-busy", "false");
     for (let pause = FIRST_PAUSE_MS; this.element.isConnected && !this.isGone; pause = Math.min(2 * pause, LONGEST_PAUSE_MS)) {
       await online(pause);
@@ -284,6 +292,7 @@ export class RunningTurn {
   fail({ code = "", message = "" }) {
     this.element.querySelector(".stages")?.remove();
     this.rounds.remove();
+    this.thinking.end();
     this.showTail("");
     const notice = fromTemplate("failed-template");
     notice.querySelector(".failed-text").textContent = message || words("failed_safe");

@@ -32,6 +32,7 @@ from accounts.sign_in.sessions import OVER, access_end
 from chat.conversations.sharing import link_create
 from chat.models import Conversation, Message, SharedLink
 from evaluation.models import EvaluationRun, GoldenSet
+from evaluation.queue import RUN_EVALUATION
 from knowledge.models import AccessRequest, KnowledgeSet, Source
 from knowledge.services.sources import sources_start_due
 from knowledge.services.sources.credentials import credentials_encrypt
@@ -39,6 +40,7 @@ from tests.api.test_webhooks import send
 from tests.factories import make_admin, make_set, make_tenant, make_user
 from tests.house.sources import modules
 from tests.security.oracle.forms import form_of
+from work.services import work_start
 
 SECRET = "a secret of enough length"
 REMOVED = {"owners_removed", "editors_removed", "members_removed"}
@@ -98,6 +100,8 @@ def world(db: None) -> Any:
     made.link = link_create(scope=scope_for(made.eve), message_id=message.pk, is_whole=False, days=7)
     golden = GoldenSet.objects.create(tenant=made.eve.tenant, name="golden")
     made.run = EvaluationRun.objects.create(golden_set=golden, requested_by=made.eve, state="running")
+    job = {"kind": RUN_EVALUATION, "subject": f"evaluation_run:{made.run.pk}", "arguments": {"run_id": made.run.pk}}
+    work_start(**job, tenant_id=golden.tenant_id, author=made.eve)
     made.home = home
     return made
 
@@ -343,7 +347,7 @@ def test_the_log_says_what_ended_and_a_second_time_ends_nothing(world):
 
     event = AuditEvent.objects.get(action="user.deactivate", target="eve")
     counts = {"service_accounts": 1, "keys": 1, "sessions": 1, "links": 1, "sources": 3, "access_requests": 1}
-    assert event.data["ended"] == ended == {**counts, "sets": 1, "evaluations": 1}
+    assert event.data["ended"] == ended == {**counts, "sets": 1, "background_work": 1}
     assert AuditEvent.objects.filter(action="api_key.revoke").count() == 2
     assert set(person_leave(user=world.eve, actor=world.root)) == {"sets"}  # which stay
 

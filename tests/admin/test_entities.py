@@ -6,10 +6,9 @@ import pytest
 
 from accounts.models import AuditEvent
 from knowledge.models import EntityDecision, Triple, TripleDecision
-from knowledge.services.entities import entities_tend
 from knowledge.services.triple_search import triples_retrieve_and_rewrite
-from knowledge.services.triples import triples_tend
 from tests.factories import ingest, make_set, make_user, scope_of
+from tests.knowledge.fills import entities_tend, triples_tend
 
 pytestmark = pytest.mark.django_db
 HOME = "/admin/knowledge/triple/"
@@ -26,7 +25,7 @@ def owner():
 
 @pytest.fixture
 def shelf(owner):
-    into = make_set(owners=[owner], visibility="members", options={"facts": {"extract": True}})
+    into = make_set(owners=[owner], visibility="members", options={"facts": {"reading": "model"}})
     ingest(owner, into, **TEXTS)
     entities_tend()
     triples_tend()

@@ -13,12 +13,14 @@ from django.utils import timezone
 
 from accounts.models import AuditEvent
 from evaluation.models import EvaluationRun, GoldenCase, GoldenSet
+from evaluation.queue import RUN_EVALUATION
 from evaluation.services.golden import version_keep
-from evaluation.services.runs import run_cancel
+from evaluation.services.runs.lifecycle import run_cancel
 from knowledge.models import Document
 from knowledge.selectors.options import option_label
 from tests.admin.conftest import make_document, signed_in
 from tests.factories import make_set
+from work.services import work_start
 
 FIGURE = {"value": 0.8125, "low": 0.7, "high": 0.9, "cases": 4}
 
@@ -107,6 +109,9 @@ def test_a_run_shows_figures_with_intervals_and_the_worst_cases(reviewer, golden
 def test_figures_of_a_run_are_made_without_the_traces_of_its_cases(reviewer, golden_set):
     case = golden_set.cases.create(question="easy?", relevant=["doc"])
     run = stored_run(golden_set, {case: {"scores": {"ndcg@10": 1.0}}}, state=EvaluationRun.State.PAUSED)
+    arguments = {"run_id": run.pk}
+    values = {"tenant_id": golden_set.tenant_id, "author": reviewer, "subject": f"evaluation_run:{run.pk}"}
+    work_start(kind=RUN_EVALUATION, arguments=arguments, **values)
 
     with CaptureQueriesContext(connection) as captured:
         run_cancel(run=run, actor=reviewer)

@@ -11,10 +11,10 @@ from django.urls import reverse
 from evaluation.models import GoldenCase, GoldenSet
 from evaluation.selectors import cases_outdated
 from evaluation.services.golden_files import row_of
-from evaluation.services.run_cases import case_run
-from evaluation.services.run_components import AskedCase
-from evaluation.services.run_reading import run_progress
-from evaluation.services.runs import evaluation_run
+from evaluation.services.runs.components import AskedCase
+from evaluation.services.runs.lifecycle import evaluation_run
+from evaluation.services.runs.measuring import case_run
+from evaluation.services.runs.reading import run_progress
 from tests.admin.conftest import signed_in
 from tests.evaluation.test_diagnosis import QUESTION, TEXTS
 from tests.evaluation.test_runs import RETRIEVAL

@@ -310,7 +310,7 @@ def apply(client, own_set, method="post", **query):
 def test_a_configuration_is_written_into_its_set_after_asking_by_name(curator, own_set):
     own_set.options = {"retrieval": {"top_k": 7}, "chunking": {"max_tokens": 600}}
     own_set.save()
-    values = {"a-retrieval.top_k": "5", "a-retrieval.rerank": "false"}
+    values = {"a-retrieval.top_k": "5", "a-retrieval.rerank": "false", "a-retrieval.query_adapter": "0"}
 
     asked = apply(curator, own_set, "get", **values).content.decode()
     apply(curator, own_set, **values)

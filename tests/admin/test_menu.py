@@ -8,7 +8,7 @@ from django.contrib import admin
 from django.contrib.auth.models import Permission
 from django.urls import reverse
 
-from ragsite.admin_menu import EVERYDAY_LIMIT, PAGES
+from ragsite.admin_menu import EVERYDAY_LIMIT, sections
 from tests.admin.conftest import signed_in
 
 FROM_ANOTHER_PAGE = {"knowledge_ingestjob_changelist", "evaluation_gatedchange_changelist"}  # of a set, of a document
@@ -54,7 +54,7 @@ def test_a_role_reads_its_everyday_pages_at_a_glance(request, own_set, role, fir
 
 def test_every_page_of_the_admin_is_in_the_menu_of_an_administrator(administrator):
     lists = {f"{model._meta.app_label}_{model._meta.model_name}_changelist" for model in admin.site._registry}
-    pages = {entry.page for _title, entries in PAGES for entry in entries}
+    pages = {entry.page for _title, entries in sections() for entry in entries}
 
     assert lists - pages == FROM_ANOTHER_PAGE
     assert sorted(links(menu(administrator))) == sorted(reverse(f"admin:{page}") for page in pages)
@@ -78,21 +78,21 @@ def test_the_fold_is_open_where_the_person_is_inside(administrator):
 
 def test_settings_for_every_day_come_first_and_the_others_are_folded_in_their_group(administrator):
     client = signed_in(administrator)
-    client.post(reverse("admin:knowledge_knowledgeset_site"), {"retrieval.coarse_limit": "900"})
+    client.post(reverse("admin:knowledge_knowledgeset_site"), {"retrieval.fused_limit": "90"})
 
     soup = BeautifulSoup(client.get(reverse("admin:knowledge_knowledgeset_site")).content, "html.parser")
 
     folded = {field["name"] for field in soup.select(".rs-options details [name]")}
     first = {field["name"] for field in soup.select(".rs-options [name]")} - folded
     assert len(first) < len(folded)
-    assert {"answer.style", "retrieval.top_k", "retrieval.coarse_limit"} <= first  # the last one: set here
-    assert {"retrieval.fine_limit", "answer.loop_tokens"} <= folded
+    assert {"answer.style", "retrieval.top_k", "retrieval.fused_limit"} <= first  # the last one: set here
+    assert {"retrieval.neighbours", "answer.context_tokens"} <= folded
 
 
 def test_a_fold_with_a_refused_setting_is_open(administrator):
     page = reverse("admin:knowledge_knowledgeset_site")
 
-    soup = BeautifulSoup(signed_in(administrator).post(page, {"answer.loop_tokens": "1"}).content, "html.parser")
+    soup = BeautifulSoup(signed_in(administrator).post(page, {"answer.context_tokens": "1"}).content, "html.parser")
 
-    assert soup.select_one("[name='answer.loop_tokens']").find_parent("details").has_attr("open")
-    assert not soup.select_one("[name='retrieval.fine_limit']").find_parent("details").has_attr("open")
+    assert soup.select_one("[name='answer.context_tokens']").find_parent("details").has_attr("open")
+    assert not soup.select_one("[name='retrieval.fused_limit']").find_parent("details").has_attr("open")

@@ -8,9 +8,9 @@ from django.utils import timezone
 from knowledge.models import Attribute, Document, IngestJob, Source, SourceHandler, SourcePlace
 from knowledge.services.handlers import attributes_seed, handlers_seed
 from knowledge.services.places import place_save, place_take
-from knowledge.services.sources import sync_run
 from tests.admin.conftest import signed_in
 from tests.factories import make_admin, make_user, scope_of
+from tests.knowledge.sources.building import sync_run
 
 FORM = {
     "name": "shelf",

@@ -10,10 +10,11 @@ from hypothesis import strategies as st
 from knowledge.graph_exports import fact_lines
 from knowledge.graph_picture import HEIGHT, MOST_NODES, WIDTH, picture_of
 from knowledge.models import Triple, TripleImport
-from knowledge.services.triples import triples_import, triples_tend
+from knowledge.services.triples import triples_import
 from ragcore.graph.files import LineFault, bounded_lines, read_triples
 from ragcore.text.csv_rows import unescaped_cell
 from tests.factories import make_admin, make_set, make_user, scope_of
+from tests.knowledge.imports import import_read
 
 pytestmark = pytest.mark.django_db
 LIST, IMPORT, GRAPH, TRY = (f"/admin/knowledge/triple/{page}" for page in ("", "import/", "graph/", "try/"))
@@ -52,13 +53,13 @@ def test_a_file_is_imported_by_page_with_its_faults(client, owner, shelf):
     file = SimpleUploadedFile("more.csv", b"subject,relation,object\nSMF,part of,5G Core\nbroken\n")
     sent = client.post(IMPORT, {"knowledge_set": shelf.pk, "file": file})
     assert sent.status_code == 302
+    made = TripleImport.objects.get(name="more.csv")
 
-    triples_tend()
+    import_read(made)
 
     shown = page(client, owner, IMPORT)
     assert "more.csv" in shown
     assert "Line 3:" in shown
-    made = TripleImport.objects.get(name="more.csv")
     assert client.post(f"{IMPORT}{made.pk}/delete/").status_code == 302
     assert not Triple.objects.filter(subject="SMF").exists()
 

@@ -12,10 +12,10 @@ from accounts.services import api_key_create
 from knowledge import model_registry
 from knowledge.indexes.graph_triples import NewTriple, triples_store
 from knowledge.models import Chunk, Document, EntityDecision, KnowledgeSet
-from knowledge.services.entities import entities_tend
 from ragcore.graph.triples import Triple
 from tests.api.world import error_of, set_make
 from tests.factories import ingest
+from tests.knowledge.fills import entities_tend
 
 ENTITIES = "/api/v1/entities"
 DECISIONS = f"{ENTITIES}/decisions"

@@ -92,7 +92,7 @@ def test_a_change_that_would_be_a_contradiction_now_cannot_be_taken_back(world, 
     ],
 )
 def test_a_request_that_cannot_work_with_what_the_site_says_is_422(world, change_site, path, body, field):
-    change_site({"retrieval": {"fused_limit": 10}, "answer": {"loop_tokens": 4500, "context_tokens": 3000}})
+    change_site({"retrieval": {"fused_limit": 10}, "answer": {"context_tokens": 38_000}})
 
     answer = client_of(world.alice).post(path, body)
 

@@ -9,8 +9,8 @@ import pytest
 from django.core.files.uploadedfile import SimpleUploadedFile
 
 from knowledge.models import Document, Source
-from knowledge.services.sources import sync_run
 from tests.api.world import error_of, fields_of, set_make
+from tests.knowledge.sources.building import sync_run
 
 SOURCES = "/api/v1/sources"
 PAGES = "/api/v1/documents/url"

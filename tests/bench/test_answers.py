@@ -76,7 +76,9 @@ def test_an_outcome_says_what_the_text_contains_and_cites(data):
         def blocks(self, request):
             return [self.text]
 
-    asked = SetQuestion(id="q", text="When was the mast of Jena built?", answers=("2003",), wanted=frozenset({"Jena"}))
+    asked = SetQuestion(
+        id="q", text="When was the mast of Jena built?", answers=("2003",), relevant=frozenset({"Jena"})
+    )
     sources = data.ranking.sources(asked.text)
     outcomes = {}
     for text in ("In 2003. [1]", "In 2003. [2]", "In 1999. [1]"):

@@ -61,7 +61,7 @@ SHORT_FORM = frozenset((Path(__file__).parent / "short_form.txt").read_text(enco
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """A walk that `short_form.txt` does not name is left to the full form."""
     for item in items:
-        if item.path.parent == Path(__file__).parent:
+        if isinstance(item, pytest.Function) and item.path.parent == Path(__file__).parent:
             name = f"{item.path.name}::{item.name}"
             if SHORT_FORM.isdisjoint({name, name.partition("[")[0]}):
                 item.add_marker(pytest.mark.full)
@@ -301,9 +301,10 @@ def fresh_script(live_site: LiveSite) -> Iterator[None]:
 
 @pytest.fixture
 def open_page(browser: Browser, live_site: LiveSite, request: pytest.FixtureRequest) -> Iterator[Any]:
-    """`open_page(user=…, width=…, …)` → a page of someone who has signed in; errors of scripts fail the test.
+    """`open_page(user=…, at=…, width=…, …)` → a page of someone who has signed in; errors of scripts fail the test.
 
-    With `by_page` the person signs in with a password, and so does one whose session has ended. No user: a guest.
+    It is at the address `at` of the site. With `by_page` the person signs in with a password, and so does one whose
+    session has ended. No user: a guest, who is nowhere yet.
     """
     test = f"{request.path.name}::{request.node.name}"
     with ExitStack() as stack:
@@ -312,6 +313,7 @@ def open_page(browser: Browser, live_site: LiveSite, request: pytest.FixtureRequ
         def opened(
             user: str | None = live_site.admin,
             *,
+            at: str = "/",
             width: int = 1440,
             height: int = 900,
             by_page: bool = False,
@@ -331,8 +333,8 @@ def open_page(browser: Browser, live_site: LiveSite, request: pytest.FixtureRequ
             if not by_page:
                 name, key = settings.SESSION_COOKIE_NAME, live_site.sessions[user]
                 context.add_cookies([{"name": name, "value": key, "url": live_site.url, "httpOnly": True}])
-                page.goto(f"{live_site.url}/")
-                if page.url == f"{live_site.url}/":
+                page.goto(f"{live_site.url}{at}")
+                if not page.url.startswith(f"{live_site.url}/sign-in"):
                     return page  # otherwise the session has ended since
             page.goto(f"{live_site.url}/sign-in")
             page.locator("#id_username").fill(user)
@@ -341,6 +343,8 @@ def open_page(browser: Browser, live_site: LiveSite, request: pytest.FixtureRequ
             page.wait_for_url(f"{live_site.url}/")
             cookies = {cookie["name"]: cookie for cookie in context.cookies()}
             live_site.sessions[user] = cookies[settings.SESSION_COOKIE_NAME]["value"]
+            if at != "/":
+                page.goto(f"{live_site.url}{at}")
             return page
 
         yield opened

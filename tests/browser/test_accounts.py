@@ -38,16 +38,14 @@ def is_as_wide_as_the_window(page: Page) -> bool:
     ids=["en", "zh"],
 )
 def test_access_is_asked_for_granted_and_told(open_page, live_site, user, options, ask, granted):
-    employee = open_page(user, **options)
-    employee.goto(f"{live_site.url}/sets")
+    employee = open_page(user, **options, at="/sets")
     entry = employee.locator("main li", has_text="微波产品内部资料")
     entry.locator("summary", has_text=ask).click()
     entry.locator("[name=reason]").fill("差旅 and travel")
     entry.locator("button[type=submit]").click()
     expect(employee.get_by_role("status")).to_be_visible()
 
-    owner = open_page(live_site.admin, **options)
-    owner.goto(f"{live_site.url}/admin/")
+    owner = open_page(live_site.admin, **options, at="/admin/")
     bell = owner.locator(".rs-bell")
     expect(bell.locator(".rs-bell-count")).to_have_text("1")
     bell.click()
@@ -84,8 +82,7 @@ def code_of(secret: str) -> str:
     ids=["en", "zh"],
 )
 def test_two_steps_and_an_ended_session(open_page, live_site, user, options):
-    here = open_page(user, **options)
-    here.goto(f"{live_site.url}/profile/second-factor")
+    here = open_page(user, **options, at="/profile/second-factor")
     here.locator("#id_code").fill(code_of(here.locator("#secret").inner_text()))
     here.locator("#id_code").press("Enter")
     expect(here.locator("h1")).to_have_text(re.compile("Recovery codes|恢复码"))

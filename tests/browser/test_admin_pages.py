@@ -17,8 +17,10 @@ from chat.models import Conversation, Message
 from evaluation.models import GoldenSet, ProposedCase
 from feedback.models import BadCase
 from knowledge.models import Document, KnowledgeSet, SearchModel, SetEmbedder, Source, SourceHandler
+from knowledge.queue import FILL_SET_VECTORS, set_embedder_subject
 from tests.browser.conftest import LiveSite
 from tests.forms_plugin import is_full
+from work.models import Job
 
 pytestmark = [pytest.mark.browser, pytest.mark.slow, pytest.mark.django_db, pytest.mark.timeout(600)]
 
@@ -37,13 +39,16 @@ def set_models_make(home: KnowledgeSet) -> None:
     target = SearchModel.objects.create(
         task="embed", provider="server", name="bge-m3", url="http://models", vectors="bge-m3", test_code="ok"
     )
-    given = {"tenant": home.tenant, "knowledge_set": home, "target": target, "model": "bge-m3", "total": 1200}
+    given = {"tenant": home.tenant, "knowledge_set": home, "target": target, "model": "bge-m3"}
     scale = {"offset": 0.0, "slope": 1.0, "prefix_offset": 0.0, "prefix_slope": 1.0, "questions": 150, "passages": 900}
     comparison = {"questions": 150, "passages": 900, "site": 0.71, "alone": 0.86, "fused": 0.9}
     figures = {"scales": {"embedded-minilm-ngrams-1": scale}, "comparison": comparison}
     since = timezone.now()
-    SetEmbedder.objects.create(**given, number=1, state="live", done=1200, figures=figures, live_since=since)
-    SetEmbedder.objects.create(**given, number=2, state="paused", mode="alone", done=400)
+    SetEmbedder.objects.create(**given, number=1, state="live", figures=figures, live_since=since)
+    paused = SetEmbedder.objects.create(**given, number=2, state="paused", mode="alone")
+    subject = set_embedder_subject(paused.pk)
+    work = {"kind": FILL_SET_VECTORS, "tenant": home.tenant, "subject": subject, "state": "paused"}
+    Job.objects.create(**work, done=400, total=1200)
 
 
 def kinds_of_pages() -> list[str]:
@@ -143,9 +148,8 @@ def test_no_kind_of_page_is_too_wide_or_has_a_fault_that_axe_finds(addresses, a_
     assert faults == [], json.dumps(faults, indent=1)
 
 
-def test_a_model_is_connected_and_its_test_says_what_is_missing(open_page, live_site):
-    page = open_page(width=390)
-    page.goto(f"{live_site.url}/admin/knowledge/languagemodel/add/")
+def test_a_model_is_connected_and_its_test_says_what_is_missing(open_page):
+    page = open_page(width=390, at="/admin/knowledge/languagemodel/add/")
     page.locator("#id_name").fill("small-model")
     page.locator("#id_servers-0-url").fill("http://127.0.0.1:9999/v1")
     page.locator("#id_servers-0-new_key").fill("sk-secret")
@@ -157,9 +161,8 @@ def test_a_model_is_connected_and_its_test_says_what_is_missing(open_page, live_
     assert "sk-secret" not in page.content()
 
 
-def test_a_keyboard_skips_the_navigation(open_page, live_site):
-    page = open_page()
-    page.goto(f"{live_site.url}/admin/")
+def test_a_keyboard_skips_the_navigation(open_page):
+    page = open_page(at="/admin/")
 
     page.keyboard.press("Tab")
     assert page.evaluate("document.activeElement.textContent") == "Skip to the content"

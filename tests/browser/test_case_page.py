@@ -94,8 +94,7 @@ def test_a_case_with_a_wide_table_and_long_words_fits_a_desktop_and_a_telephone(
 def test_a_reviewer_resolves_one_case_and_then_many_and_takes_them_back(
     open_page: Any, live_site: Any, cases: dict[str, int], beside: Any
 ) -> None:
-    page = open_page(locale="en-GB", width=DESKTOP, height=1200)
-    page.goto(f"{live_site.url}{CASES}{cases[OFF_TOPIC[0]]}/change/")
+    page = open_page(locale="en-GB", width=DESKTOP, height=1200, at=f"{CASES}{cases[OFF_TOPIC[0]]}/change/")
     page.locator("body").press("m")
     search = page.get_by_role("combobox", name="Search documents and passages")
     search.press_sequentially("xyzzyplugh")

@@ -348,6 +348,42 @@ def test_a_long_wait_counts_its_seconds(open_page, live_site):
     expect(page.locator(".turn .stages-time")).to_have_count(0)
 
 
+@pytest.mark.parametrize(
+    ("locale", "scheme", "width", "words"),
+    [
+        ("en-US", "light", 1280, (r"Thinking, \d+ sec", r"Thought for \d+ sec")),
+        ("zh-CN", "dark", 390, (r"正在思考，\d+秒", r"思考了 \d+秒")),
+    ],
+)
+def test_what_a_model_thinks_is_a_closed_line_with_its_seconds(open_page, live_site, locale, scheme, width, words):
+    thoughts = ("The user wants a number. ", "<b>Four</b> " + "steps, I suppose. " * 30)
+    live_site.llm.default = Reply(thoughts=thoughts, texts=English.pieces, hold_before=0)
+    user = live_site.chinese if locale == "zh-CN" else live_site.author
+    page = open_page(user, locale=locale, color_scheme=scheme, width=width, height=844)
+    ask(page, f"{English.question} Think about it ({locale}).")
+
+    line = page.locator(".turn .thinking")
+    expect(line.locator("summary")).to_have_text(re.compile(words[0]))
+    expect(line.locator(".thinking-text")).to_be_hidden()
+    page.reload()
+    expect(line.locator("summary")).to_have_text(re.compile(words[0]))
+    line.locator("summary").click()
+    expect(line.locator(".thinking-text")).to_contain_text("The user wants a number. <b>Four</b> steps")
+    assert page.evaluate("document.documentElement.scrollWidth") <= width
+
+    live_site.llm.release.set()
+    expect(page.locator(".turn")).to_have_attribute("data-state", "done")
+    expect(line.locator("summary")).to_have_text(re.compile(words[1]))
+    expect(line.locator(".thinking-text")).to_be_visible()
+    expect(page.locator(".turn .report")).not_to_contain_text("The user wants a number")
+    page.locator(".found-summary").click()
+    expect(page.locator(".found-steps")).to_contain_text("思考" if locale == "zh-CN" else "Think")
+
+    page.reload()
+    expect(page.locator(".turn .report h2").first).to_be_visible()
+    expect(page.locator(".turn .thinking")).to_have_count(0)
+
+
 def test_on_a_telephone_nothing_covers_what_opens_and_long_names_wrap(open_page, live_site):
     page = open_page(width=390, height=844, has_touch=True)
     asked(page)

@@ -167,9 +167,8 @@ def test_a_file_that_cannot_be_read_says_why_with_its_code(open_page, live_site)
     expect(refused.locator("[data-code=unsupported_format]")).to_be_visible()
 
 
-def test_nothing_is_sent_before_a_set_is_chosen(open_page, live_site):
-    page = open_page()
-    page.goto(f"{live_site.url}{UPLOAD}")
+def test_nothing_is_sent_before_a_set_is_chosen(open_page):
+    page = open_page(at=UPLOAD)
 
     drop(page, "note.md", b"# Note\n\nText.")
 
@@ -298,9 +297,8 @@ def test_a_rebuilt_document_is_followed_and_its_versions_are_compared(valve):
     expect(valve.locator(".rs-diff-skip").first).to_be_visible()
 
 
-def test_the_configuration_shows_origins_and_what_would_change(open_page, live_site, picture):
-    page = open_page()
-    page.goto(f"{live_site.url}/admin/knowledge/knowledgeset/")
+def test_the_configuration_shows_origins_and_what_would_change(open_page, picture):
+    page = open_page(at="/admin/knowledge/knowledgeset/")
     page.get_by_role("link", name="Settings: 3GPP specifications").click()
     field = page.locator("[name='chunking.max_tokens']")
 
@@ -323,18 +321,16 @@ def test_the_configuration_shows_origins_and_what_would_change(open_page, live_s
     picture(page, "desk-preview.png", colours=128)
 
 
-def test_the_sets_stand_on_their_axes(open_page, live_site, picture):
-    page = open_page(width=1280)
-    page.goto(f"{live_site.url}/admin/knowledge/knowledgeset/")
+def test_the_sets_stand_on_their_axes(open_page, picture):
+    page = open_page(width=1280, at="/admin/knowledge/knowledgeset/")
 
     expect(page.locator(".rs-axis h2")).to_have_count(3)
     expect(page.locator(".rs-health").first).to_be_visible()
     picture(page, "desk-sets.png", colours=128)
 
 
-def test_the_upload_page_is_used_by_keyboard_alone(open_page, live_site):
-    page = open_page()
-    page.goto(f"{live_site.url}{UPLOAD}")
+def test_the_upload_page_is_used_by_keyboard_alone(open_page):
+    page = open_page(at=UPLOAD)
     page.locator("input[name=sets]").first.focus()
 
     page.keyboard.press("Space")

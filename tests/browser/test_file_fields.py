@@ -154,11 +154,8 @@ def _drop(page: Page, target: Locator, file: Path) -> None:
 
 @pytest.mark.parametrize("way", WAYS)
 @pytest.mark.parametrize("field", FIELDS, ids=lambda field: field.template.rpartition(".")[0])
-def test_a_file_arrives(
-    field: Field, way: str, open_page: Any, live_site: Any, numbers: dict[str, int], tmp_path: Path
-) -> None:
-    page = open_page()
-    page.goto(f"{live_site.url}{field.address.format(**numbers)}")
+def test_a_file_arrives(field: Field, way: str, open_page: Any, numbers: dict[str, int], tmp_path: Path) -> None:
+    page = open_page(at=field.address.format(**numbers))
     field.before(page)
     file = _file(field, tmp_path, way)
 

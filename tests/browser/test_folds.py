@@ -9,8 +9,7 @@ pytestmark = [pytest.mark.browser, pytest.mark.slow, pytest.mark.django_db, pyte
 
 
 def test_the_advanced_pages_and_settings_are_one_key_away(open_page, live_site):
-    page = open_page(width=1280)
-    page.goto(f"{live_site.url}/admin/")
+    page = open_page(width=1280, at="/admin/")
     menu = page.locator("#nav-sidebar-apps")
     lexicon = menu.get_by_role("link", name="Lexicon")
     expect(menu.get_by_role("link", name="Documents", exact=True)).to_be_visible()
@@ -28,10 +27,10 @@ def test_the_advanced_pages_and_settings_are_one_key_away(open_page, live_site):
     expect(lexicon).to_be_hidden()
 
     page.goto(f"{live_site.url}/admin/knowledge/knowledgeset/site-options/")
-    everyday, advanced = page.get_by_label("Passages returned"), page.get_by_label("Second-stage candidates")
+    everyday, advanced = page.get_by_label("Passages returned"), page.get_by_label("Candidates for reranking")
     expect(everyday).to_be_visible()
     expect(advanced).to_be_hidden()
-    page.get_by_placeholder("Find a setting").fill("second-stage")
+    page.get_by_placeholder("Find a setting").fill("for reranking")
     expect(advanced).to_be_visible()
     expect(everyday).to_be_hidden()
     page.get_by_placeholder("Find a setting").fill("passages returned")

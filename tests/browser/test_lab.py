@@ -47,10 +47,9 @@ def corpus(live_site: Any, beside: Any) -> None:
     beside(made)
 
 
-def asked(open_page: Any, live_site: Any, question: str = QUESTION, query: str = "", **options: Any) -> Page:
+def asked(open_page: Any, question: str = QUESTION, query: str = "", **options: Any) -> Page:
     """The lab after a question was typed and sent with the return key."""
-    page = open_page(**options)
-    page.goto(f"{live_site.url}{LAB}{query}")
+    page = open_page(**options, at=f"{LAB}{query}")
     page.locator("[name=q]").fill(question)
     page.locator("[name=q]").press("Enter")
     expect(page.locator(".lab-run .lab-row").first).to_be_visible()
@@ -68,8 +67,8 @@ def compare(page: Page) -> None:
 
 
 @pytest.mark.usefixtures("corpus")
-def test_a_search_is_explained_compared_and_saved_as_a_golden_case(open_page, live_site):
-    page = asked(open_page, live_site)
+def test_a_search_is_explained_compared_and_saved_as_a_golden_case(open_page):
+    page = asked(open_page)
 
     first = page.locator("[data-run=A] > .lab-rows > .lab-row").first
     expect(first.locator("mark").first).to_be_visible()
@@ -97,8 +96,8 @@ def test_a_search_is_explained_compared_and_saved_as_a_golden_case(open_page, li
 @pytest.mark.parametrize(
     ("scheme", "name"), [pytest.param("light", "lab.png", marks=pytest.mark.full), ("dark", "lab-dark.png")]
 )
-def test_the_lab_says_where_a_document_fell_out_in_both_themes(open_page, live_site, picture, scheme, name):
-    page = asked(open_page, live_site, height=1100, color_scheme=scheme)
+def test_the_lab_says_where_a_document_fell_out_in_both_themes(open_page, picture, scheme, name):
+    page = asked(open_page, height=1100, color_scheme=scheme)
     page.locator("[name=find]").fill("RedCap")
     compare(page)
 
@@ -110,8 +109,8 @@ def test_the_lab_says_where_a_document_fell_out_in_both_themes(open_page, live_s
 
 
 @pytest.mark.usefixtures("corpus")
-def test_the_lab_in_chinese_compares_finds_and_saves(open_page, live_site, picture):
-    page = asked(open_page, live_site, "随机接入的过程是什么？", locale="zh-CN", height=1100)
+def test_the_lab_in_chinese_compares_finds_and_saves(open_page, picture):
+    page = asked(open_page, "随机接入的过程是什么？", locale="zh-CN", height=1100)
 
     compare(page)
     page.evaluate("document.querySelector('.lab-results').scrollIntoView()")
@@ -127,8 +126,8 @@ def test_the_lab_in_chinese_compares_finds_and_saves(open_page, live_site, pictu
 
 @pytest.mark.usefixtures("corpus")
 @pytest.mark.parametrize("scheme", ["light", pytest.param("dark", marks=pytest.mark.full)])
-def test_the_lab_fits_a_telephone(open_page, live_site, scheme):
-    page = asked(open_page, live_site, width=390, height=844, color_scheme=scheme)
+def test_the_lab_fits_a_telephone(open_page, scheme):
+    page = asked(open_page, width=390, height=844, color_scheme=scheme)
     compare(page)
     page.locator(".lab-all > summary").first.click()
 
@@ -137,8 +136,8 @@ def test_the_lab_fits_a_telephone(open_page, live_site, scheme):
 
 @pytest.mark.full
 @pytest.mark.usefixtures("corpus")
-def test_the_lab_works_without_its_script_from_its_address_alone(open_page, live_site):
-    address = asked(open_page, live_site).url
+def test_the_lab_works_without_its_script_from_its_address_alone(open_page):
+    address = asked(open_page).url
     page = open_page()
     page.route("**/lab*.js*", lambda route: route.fulfill(body="", content_type="text/javascript"))
 
@@ -152,8 +151,8 @@ def test_the_lab_works_without_its_script_from_its_address_alone(open_page, live
 
 
 @pytest.mark.usefixtures("corpus")
-def test_the_lab_is_used_by_keyboard(open_page, live_site):
-    page = asked(open_page, live_site)
+def test_the_lab_is_used_by_keyboard(open_page):
+    page = asked(open_page)
     tick = page.locator("[data-run=A] > .lab-rows [data-relevant]").first
 
     tick.focus()

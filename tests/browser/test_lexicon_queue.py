@@ -18,7 +18,7 @@ LEFT_AT_FIRST = QUEUE + 2
 
 
 @pytest.fixture
-def review(open_page, live_site, beside) -> Page:
+def review(open_page, beside) -> Page:
     """The queue with suggestions for a page and two more."""
 
     def filled() -> int:
@@ -29,8 +29,7 @@ def review(open_page, live_site, beside) -> Page:
             term_save(scope=scope_for(admin), actor=admin, set_id=home.pk, values=values)
         return home.pk
 
-    page: Page = open_page()
-    page.goto(f"{live_site.url}{REVIEW}?set={beside(filled)}")
+    page: Page = open_page(at=f"{REVIEW}?set={beside(filled)}")
     return page
 
 

@@ -157,8 +157,7 @@ def _walked(open_page: Any, live_site: Any, home: int, picture: Any, *, locale: 
         picture(page.locator(part) if part else page, f"{name}{ending}.png", colours=64)
 
     _complained(open_page(live_site.reader, locale=locale), say)
-    page = open_page(locale=locale, width=1280, height=1500)
-    page.goto(f"{live_site.url}{CASES}")
+    page = open_page(locale=locale, width=1280, height=1500, at=CASES)
     _mended(page, say, pictured)
     page.set_viewport_size({"width": 1280, "height": 640})
     page.goto(f"{live_site.url}{CASES}")
@@ -249,8 +248,7 @@ def _published(
 
 
 def test_an_approved_answer_reaches_readers_until_it_is_taken_back(open_page: Any, live_site: Any) -> None:
-    page = open_page(locale="en-GB")
-    page.goto(f"{live_site.url}{CASES}")
+    page = open_page(locale="en-GB", at=CASES)
     page.locator("#result_list tbody a", has_text=QUESTION).click()
     remedy(page, "approve")
 
@@ -310,8 +308,7 @@ def _walked_in_chinese(page: Page) -> None:
 def test_the_same_walk_in_chinese_after_the_remedies_were_taken_back(
     open_page: Any, live_site: Any, guarded: int, picture: Any
 ) -> None:
-    page = open_page(locale="zh-CN", width=1280)
-    page.goto(f"{live_site.url}{CASES}")
+    page = open_page(locale="zh-CN", width=1280, at=CASES)
     page.locator("#result_list tbody a", has_text=QUESTION).click()
     undo = page.locator(".case-remedies input[name=act][value=undo]")
     expect(undo.first).to_be_attached()

@@ -125,9 +125,8 @@ def test_a_document_is_edited_its_passages_corrected_and_it_is_deleted(open_page
     expect(row(page, "A title typed by hand")).to_have_count(1)
 
 
-def test_a_file_of_a_known_name_is_not_uploaded_after_all(open_page, live_site, tmp_path):
-    page = open_page()
-    page.goto(f"{live_site.url}/admin/knowledge/document/upload/")
+def test_a_file_of_a_known_name_is_not_uploaded_after_all(open_page, tmp_path):
+    page = open_page(at="/admin/knowledge/document/upload/")
     page.get_by_label("3GPP specifications").check()
     file = tmp_path / "beacon.md"
     for word in ("flashes", "turns"):
@@ -199,8 +198,16 @@ def test_a_set_is_composed_of_sources(open_page, live_site, beside):
     expect(page.locator("input[type=checkbox][name$=is_chosen]").first).to_be_checked()
 
 
-def test_the_model_of_the_environment_is_tested(open_page, live_site):
-    page = open_page()
-    page.goto(f"{live_site.url}/admin/knowledge/languagemodel/")
+def test_the_model_of_the_environment_is_tested(open_page):
+    page = open_page(at="/admin/knowledge/languagemodel/")
     page.get_by_role("button", name=re.compile("^Test ")).first.click()
     expect(page.locator("[data-part=purposes]")).to_contain_text(re.compile("Works|works|Testing|tested", re.I))
+
+
+def test_model_servers_on_this_machine_are_looked_for(open_page):
+    page = open_page(at="/admin/knowledge/languagemodel/")
+    page.get_by_role("button", name=re.compile("this machine")).first.click()
+    expect(page.get_by_role("heading", name="Model servers on this machine")).to_be_visible()
+    expect(page.get_by_role("button", name="Look again")).to_be_visible()
+    page.get_by_role("link", name="Back to list").click()
+    expect(page.locator("[data-part=purposes]")).to_be_visible()

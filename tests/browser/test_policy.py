@@ -55,9 +55,8 @@ def test_no_page_runs_what_the_policy_refuses(open_page, live_site):
     assert not warnings
 
 
-def test_the_theme_works_without_evaluating_code(open_page, live_site):
-    page = open_page()
-    page.goto(f"{live_site.url}/admin/accounts/user/")
+def test_the_theme_works_without_evaluating_code(open_page):
+    page = open_page(at="/admin/accounts/user/")
     html = page.locator("html")
 
     page.keyboard.press("Control+e")  # the theme's own shortcut

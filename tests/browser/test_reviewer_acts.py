@@ -90,9 +90,8 @@ def test_each_button_of_a_case_is_pressed(open_page, live_site, numbers):
     expect(page.get_by_text("1 case: in progress", exact=False)).to_be_visible()
 
 
-def test_proposed_cases_are_accepted_rejected_and_looked_for(open_page, live_site, numbers):
-    page = open_page()
-    page.goto(f"{live_site.url}/admin/evaluation/goldenset/{numbers['golden']}/proposals/")
+def test_proposed_cases_are_accepted_rejected_and_looked_for(open_page, numbers):
+    page = open_page(at=f"/admin/evaluation/goldenset/{numbers['golden']}/proposals/")
     press(page, "Accept")
     expect(page.get_by_role("heading", name="1 proposed case")).to_be_visible()
     press(page, "Reject")
@@ -101,9 +100,8 @@ def test_proposed_cases_are_accepted_rejected_and_looked_for(open_page, live_sit
     expect(page.locator("#proposals-live")).to_be_visible()
 
 
-def test_a_golden_set_covers_all_sets_or_none(open_page, live_site):
-    page = open_page()
-    page.goto(f"{live_site.url}/admin/evaluation/goldenset/add/")
+def test_a_golden_set_covers_all_sets_or_none(open_page):
+    page = open_page(at="/admin/evaluation/goldenset/add/")
     page.locator("#id_sets_add_all").click()
     expect(page.locator("#id_sets_from option")).to_have_count(0)
     page.locator("#id_sets_remove_all").click()
@@ -111,9 +109,8 @@ def test_a_golden_set_covers_all_sets_or_none(open_page, live_site):
 
 
 @pytest.mark.full
-def test_models_of_a_set_are_switched_off_resumed_and_cancelled(open_page, live_site, numbers):
-    page = open_page()
-    page.goto(f"{live_site.url}/admin/evaluation/goldencase/set-models/set/?set={numbers['set']}")
+def test_models_of_a_set_are_switched_off_resumed_and_cancelled(open_page, numbers):
+    page = open_page(at=f"/admin/evaluation/goldencase/set-models/set/?set={numbers['set']}")
     press(page, "Back to the site's model")
     expect(page.get_by_text("Only the site's model is used.")).to_be_visible()
     press(page, "Delete the vectors")

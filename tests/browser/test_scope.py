@@ -58,8 +58,7 @@ def test_a_choice_of_sets_is_shown_refused_in_widened_and_kept_only_where_it_is_
 
 
 def test_a_set_leads_to_its_documents_and_to_a_question_in_it(open_page, live_site):
-    page = open_page(live_site.reader, width=390)
-    page.goto(f"{live_site.url}/sets")
+    page = open_page(live_site.reader, width=390, at="/sets")
 
     page.get_by_role("link", name="3GPP specifications").click()
     document = page.locator(".lines .line").first

@@ -80,8 +80,7 @@ def test_an_answer_is_shared_rated_edited_and_asked_again(open_page, live_site):
     page.locator("form[action$='/revoke'] button").first.click()
     expect(page.get_by_text("The link was revoked.")).to_be_visible()
 
-    asker = open_page("wang")
-    asker.goto(f"{live_site.url}/sets")
+    asker = open_page("wang", at="/sets")
     entry = asker.locator("main li", has_text="微波产品内部资料")
     entry.locator("summary").click()
     entry.locator("[name=reason]").fill("A mast")
@@ -158,8 +157,7 @@ def test_the_side_bar_opens_and_closes_on_a_telephone(open_page, live_site):
 
 
 def test_the_profile_is_saved_a_key_made_and_revoked(open_page, live_site):
-    page = open_page("wang")
-    page.goto(f"{live_site.url}/profile")
+    page = open_page("wang", at="/profile")
     for theme in ("dark", "light", "auto"):
         page.locator(f"main [data-theme-choices] [value={theme}]").click()
     for code in ("zh-hans", "en"):

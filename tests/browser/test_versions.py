@@ -40,11 +40,8 @@ def versions_of(name: str) -> list[tuple[str, int]]:
     return [(document.title, document.versions.count()) for document in rows]
 
 
-def test_a_known_name_is_asked_about_before_anything_is_sent(
-    open_page: Any, live_site: Any, beside: Any, tmp_path: Path
-) -> None:
-    page = open_page()
-    page.goto(f"{live_site.url}{UPLOAD}")
+def test_a_known_name_is_asked_about_before_anything_is_sent(open_page: Any, beside: Any, tmp_path: Path) -> None:
+    page = open_page(at=UPLOAD)
     page.get_by_label("3GPP specifications").check()
     drop = page.locator("[data-drop]")
     choose(page, drop, written(tmp_path, "leave.md", POLICY.format(days=20)))
@@ -83,8 +80,7 @@ def test_a_known_name_is_asked_about_before_anything_is_sent(
 
 
 def test_an_edited_passage_says_so_in_the_chat(open_page: Any, live_site: Any, tmp_path: Path) -> None:
-    page = open_page(width=1280, height=700)
-    page.goto(f"{live_site.url}{UPLOAD}")
+    page = open_page(width=1280, height=700, at=UPLOAD)
     page.get_by_label("3GPP specifications").check()
     text = "# Warranty of Ravensburg pumps\n\nThe warranty of Ravensburg pumps lasts 12 months. It begins on delivery."
     choose(page, page.locator("[data-drop]"), written(tmp_path, "warranty.md", text))
@@ -118,11 +114,8 @@ def test_an_edited_passage_says_so_in_the_chat(open_page: Any, live_site: Any, t
     expect(panel.locator("ins").last).to_contain_text("9 months")
 
 
-def test_a_fault_on_the_guided_page_costs_nothing_that_was_chosen(
-    open_page: Any, live_site: Any, tmp_path: Path
-) -> None:
-    page = open_page()
-    page.goto(f"{live_site.url}/admin/knowledge/knowledgeset/setup/")
+def test_a_fault_on_the_guided_page_costs_nothing_that_was_chosen(open_page: Any, tmp_path: Path) -> None:
+    page = open_page(at="/admin/knowledge/knowledgeset/setup/")
     page.locator("#id_name").fill("Boilers of Ravensburg")
     page.locator("#id_code").fill("3gpp")
     page.get_by_role("searchbox", name="Other owners").click()

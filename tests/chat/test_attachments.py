@@ -15,18 +15,23 @@ from accounts.errors import NotFoundError
 from accounts.privacy.export import person_rows
 from accounts.selectors import scope_for
 from accounts.services import api_key_create
-from chat.attachments.files import MOST_FILES, MOST_WAITING, attachment_add, attachments_check
-from chat.attachments.reading import attachment_read, attachments_expire, attachments_sweep
+from chat.attachments.files import MOST_FILES, MOST_WAITING, attachment_add, attachment_delete, attachments_check
+from chat.attachments.reading import attachments_expire
 from chat.attachments.search import attached_load
 from chat.concurrency.executors import run_db
 from chat.errors import AttachmentTooLargeError, TooManyAttachmentsError
+from chat.jobs.read_attachment import ReadAttachment
 from chat.models import Attachment, AttachmentCitation, AttachmentPassage, Conversation, Message, MessageCitation
 from knowledge import model_registry
 from knowledge.models import Document
 from ragcore.errors import EmptyDocumentError, UnsupportedFormatError
 from tests.chat.conftest import Api
+from tests.chat.reading import attachment_read, reading_of
 from tests.factories import make_admin, make_user
 from tests.ragcore.parsing.build import docx_bytes, pdf_bytes
+from tests.work.contract import KindContract, lease_lapse
+from work.claims import jobs_sweep
+from work.models import Job
 
 pytestmark = pytest.mark.django_db
 TEXT = (
@@ -119,14 +124,42 @@ def test_files_that_wait_in_all_new_chats_are_so_many_at_most():
 
 def test_a_file_whose_worker_died_again_and_again_fails():
     row = attachment_add(scope=scope_for(make_user()), name="a.md", content=ContentFile(b"text", name="a.md"))
-    Attachment.objects.update(attempts=3, alive=timezone.now() - timedelta(hours=1))
+    Job.objects.update(state="running", failures=ReadAttachment.most_failures - 1, lease_until=timezone.now())
+    lease_lapse(reading_of(row.pk))
 
-    assert attachments_sweep() == 1
-    assert attachments_sweep() == 0
+    assert jobs_sweep() == 1
     attachment_read(attachment_id=row.pk)
 
     row.refresh_from_db()
     assert (row.state, row.error_code) == ("failed", "worker_lost")
+
+
+class TestReadings(KindContract):
+    """Of one file with one passage."""
+
+    def start(self) -> Job:
+        user = make_user(f"reader{Job.objects.count()}")
+        text = ContentFile(b"Beams fail. They recover.", name="a.md")
+        return reading_of(attachment_add(scope=scope_for(user), name="a.md", content=text).pk)
+
+    def outcome(self, job: Job) -> list[tuple[int, str]]:
+        passages = AttachmentPassage.objects.filter(attachment=job.arguments["attachment_id"])
+        return list(passages.values_list("ordinal", "text"))
+
+    def whole(self) -> list[tuple[int, str]]:
+        return [(0, "Beams fail. They recover.")]
+
+
+def test_nothing_is_read_of_a_file_that_was_removed():
+    user = make_user()
+    row = attachment_add(scope=scope_for(user), name="a.md", content=ContentFile(b"text", name="a.md"))
+    job = reading_of(row.pk)
+    attachment_delete(scope=scope_for(user), key=row.key)
+
+    attachment_read(attachment_id=row.pk)
+
+    job.refresh_from_db()
+    assert (job.state, AttachmentPassage.objects.count()) == ("done", 0)
 
 
 # ── answering ─────────────────────────────────────────────────────────────────────────────────────

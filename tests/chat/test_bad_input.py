@@ -13,10 +13,10 @@ from django.urls import reverse
 
 from accounts.selectors import scope_for
 from chat.attachments.files import attachment_add
-from chat.attachments.reading import attachment_read
 from chat.concurrency.executors import run_db
 from chat.models import Message
 from chat.rendering import BlockStream, render_markdown
+from tests.chat.reading import attachment_read
 from tests.chat.sockets import Socket
 from tests.factories import make_user
 from tests.scripted_llm import Reply

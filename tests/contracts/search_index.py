@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import random
 from collections import Counter, defaultdict
+from dataclasses import replace
 from math import log
 
 import numpy as np
@@ -40,6 +41,10 @@ def lexical(ports, question, limit=100):
 
 def vector_of(question):
     return model_registry.embedder().embed_queries([question])[0]
+
+
+def embedded(question):
+    return replace(query_of(question), vector=vector_of(question))
 
 
 def documents(hits):
@@ -160,11 +165,11 @@ class SearchIndexContract:
     @pytest.mark.usefixtures("corpus")
     @pytest.mark.parametrize("question", QUESTIONS)
     def test_the_nearest_vectors_are_those_of_an_exact_search(self, index, owner, question):
-        ports, vector = index.ports(owner), vector_of(question)
+        ports, asked = index.ports(owner), embedded(question)
 
-        coarse = ports.vectors.coarse(vector, limit=3)
+        coarse = ports.vectors.coarse(asked, limit=3)
         expected = cosines(owner.tenant_id, question, self.shortened(owner.tenant_id))
-        exact = ports.vectors.exact_many(vector[None], limit=2)[0]
+        exact = ports.vectors.exact_many([asked], limit=2)[0]
         whole = cosines(owner.tenant_id, question, self.compared())
 
         wanted = sorted(expected.values(), reverse=True)[:3]
@@ -179,12 +184,12 @@ class SearchIndexContract:
         expected = cosines(owner.tenant_id, question, self.compared())
         chosen = sorted(expected)[:3]
 
-        hits = index.ports(owner).vectors.fine(vector_of(question), chunks=chosen, limit=10)
+        hits = index.ports(owner).vectors.fine(embedded(question), chunks=chosen, limit=10)
 
         assert {hit.chunk for hit in hits} == set(chosen)
         assert [hit.score for hit in hits] == sorted((hit.score for hit in hits), reverse=True)
         assert best_by_chunk(hits) == pytest.approx({chunk: expected[chunk] for chunk in chosen}, abs=2e-3)
-        assert index.ports(owner).vectors.fine(vector_of(question), chunks=[], limit=10) == []
+        assert index.ports(owner).vectors.fine(embedded(question), chunks=[], limit=10) == []
 
     @pytest.mark.usefixtures("corpus")
     def test_prefixes_of_the_chosen_passages_are_compared_as_they_are_stored(self, index, owner):
@@ -192,20 +197,20 @@ class SearchIndexContract:
         expected = cosines(owner.tenant_id, question, self.prefix_of(owner.tenant_id))
         chosen = sorted(expected)[:3]
 
-        hits = index.ports(owner).vectors.prefixes(vector_of(question), chunks=chosen)
+        hits = index.ports(owner).vectors.prefixes(embedded(question), chunks=chosen)
 
         assert [hit.score for hit in hits] == sorted((hit.score for hit in hits), reverse=True)
         assert best_by_chunk(hits) == pytest.approx({chunk: expected[chunk] for chunk in chosen}, abs=2e-3)
-        assert index.ports(owner).vectors.prefixes(vector_of(question), chunks=[]) == []
+        assert index.ports(owner).vectors.prefixes(embedded(question), chunks=[]) == []
 
     @pytest.mark.usefixtures("corpus")
     def test_many_vectors_are_answered_as_each_alone(self, index, owner):
-        vectors = model_registry.embedder().embed_queries(QUESTIONS)
+        questions = [embedded(question) for question in QUESTIONS]
 
-        together = index.ports(owner).vectors.coarse_many(vectors, limit=3)
+        together = index.ports(owner).vectors.coarse_many(questions, limit=3)
 
-        for row, vector in zip(together, vectors, strict=True):
-            alone = index.ports(owner).vectors.coarse(vector, limit=3)
+        for row, question in zip(together, questions, strict=True):
+            alone = index.ports(owner).vectors.coarse(question, limit=3)
             assert [(h.chunk, h.representation) for h in row] == [(h.chunk, h.representation) for h in alone]
 
     @pytest.mark.usefixtures("corpus")
@@ -215,10 +220,10 @@ class SearchIndexContract:
         WholeVector.objects.filter(entry_id__in=entries.values("pk")).update(embedding_model="another")
         index.rewrite("cake")
 
-        ports, vector = index.ports(owner).vectors, vector_of("apples and flour")
-        hits = ports.coarse(vector, limit=100)
+        ports, asked = index.ports(owner).vectors, embedded("apples and flour")
+        hits = ports.coarse(asked, limit=100)
 
-        assert documents(ports.exact_many(vector[None], limit=100)[0]) == documents(hits)
+        assert documents(ports.exact_many([asked], limit=100)[0]) == documents(hits)
         assert Document.objects.get(external_id="cake").pk not in documents(hits)
         assert documents(hits) == set(Document.objects.exclude(external_id="cake").values_list("pk", flat=True))
 
@@ -229,7 +234,7 @@ class SearchIndexContract:
     def test_as_many_are_found_as_asked_for_where_there_are_as_many(self, index, owner, limit):
         ports = index.ports(owner)
 
-        assert len(ports.vectors.coarse(vector_of("station"), limit=limit)) == limit
+        assert len(ports.vectors.coarse(embedded("station"), limit=limit)) == limit
         assert len(lexical(ports, "station unit terminal alarm", limit=limit)) == limit
 
     def test_an_empty_site_finds_nothing(self, index, owner):
@@ -237,8 +242,8 @@ class SearchIndexContract:
         ports = index.ports(owner)
 
         assert lexical(ports, "alarm") == []
-        assert ports.vectors.coarse(vector_of("alarm"), limit=10) == []
-        assert ports.vectors.fine(vector_of("alarm"), chunks=[1, 2], limit=10) == []
+        assert ports.vectors.coarse(embedded("alarm"), limit=10) == []
+        assert ports.vectors.fine(embedded("alarm"), chunks=[1, 2], limit=10) == []
 
     def test_several_entries_of_a_passage_are_found_each_by_its_own_words(self, index, owner, corpus):
         chunk = corpus["cake"].live_version.chunks.get()
@@ -265,7 +270,7 @@ class SearchIndexContract:
 
         vectors = index.ports(owner).vectors
 
-        asked = vector_of(question)
+        asked = embedded(question)
         for hits in (vectors.fine(asked, chunks=chosen, limit=len(chosen)), vectors.prefixes(asked, chunks=chosen)):
             assert [hit.chunk for hit in hits][0] == cake.pk
             assert sorted(hit.chunk for hit in hits) == sorted(chosen)
@@ -278,8 +283,8 @@ class SearchIndexContract:
             ports = index.ports(owner)
 
             assert lexical(ports, "apples and flour") == []
-            assert corpus["cake"].pk not in documents(ports.vectors.coarse(vector_of("apples"), limit=100))
-            assert len(ports.vectors.coarse(vector_of("apples"), limit=5)) == 5
+            assert corpus["cake"].pk not in documents(ports.vectors.coarse(embedded("apples"), limit=100))
+            assert len(ports.vectors.coarse(embedded("apples"), limit=5)) == 5
             index.settle()
 
     def test_a_new_version_replaces_the_old_one(self, index, owner, common, corpus):
@@ -310,7 +315,7 @@ class SearchIndexContract:
         Document.objects.filter(pk=corpus["fan"].pk).update(clearance=3)
         for _ in ("before", "after"):
             assert lexical(index.ports(reader), "apples flour") == []
-            assert corpus["fan"].pk not in documents(index.ports(reader).vectors.coarse(vector_of("fan"), limit=100))
+            assert corpus["fan"].pk not in documents(index.ports(reader).vectors.coarse(embedded("fan"), limit=100))
             index.settle()
         closed.members.add(reader)
         Document.objects.filter(pk=corpus["fan"].pk).update(clearance=0)
@@ -331,9 +336,9 @@ class SearchIndexContract:
 
                 expected = world.findable(user, sets)
                 assert documents(lexical(ports, "station", limit=1000)) == expected
-                assert documents(ports.vectors.coarse(vector_of("station"), limit=1000)) == expected
+                assert documents(ports.vectors.coarse(embedded("station"), limit=1000)) == expected
                 chunks = list(IndexEntry.objects.values_list("chunk", flat=True))
-                assert documents(ports.vectors.fine(vector_of("station"), chunks=chunks, limit=1000)) == expected
+                assert documents(ports.vectors.fine(embedded("station"), chunks=chunks, limit=1000)) == expected
             world.shuffle(dice)
             for user in world.users:  # the backend has not heard of it yet
                 found = documents(lexical(index.ports(user), "station", limit=1000))
@@ -367,7 +372,7 @@ class SearchIndexContract:
         ports = index.ports(owner, filters=filters)
 
         assert documents(lexical(ports, "alpha")) == {made[name].pk for name in expected}
-        assert documents(ports.vectors.coarse(vector_of("alpha"), limit=100)) == {made[name].pk for name in expected}
+        assert documents(ports.vectors.coarse(embedded("alpha"), limit=100)) == {made[name].pk for name in expected}
 
     def test_another_tenant_is_another_world(self, index, owner, corpus):
         stranger = make_admin(tenant=make_tenant())
@@ -376,7 +381,7 @@ class SearchIndexContract:
 
         assert documents(lexical(index.ports(stranger), "apples")) == {theirs["secret"].pk}
         assert documents(lexical(index.ports(owner), "apples")) == {corpus["cake"].pk}
-        assert documents(index.ports(stranger).vectors.coarse(vector_of("station"), limit=99)) == {theirs["secret"].pk}
+        assert documents(index.ports(stranger).vectors.coarse(embedded("station"), limit=99)) == {theirs["secret"].pk}
 
 
 def change(document, **values):

@@ -76,9 +76,14 @@ def test_the_chat_and_the_settings_call_a_choice_by_the_same_name(language):
         for key in (
             ("style", "simple"),
             ("style", "report"),
+            ("style", "advanced"),
             ("style", "precise"),
             ("preset", "fast"),
+            ("preset", "cheap"),
             ("mode", "enhanced"),
+            ("rewrite_method", "decompose"),
+            ("strategy", "adaptive"),
+            ("preset", "accurate"),
             ("mode", "ultimate"),
         )
     ]

@@ -18,10 +18,11 @@ from accounts.models import User
 from knowledge.models import DuplicatePair, IngestItem, IngestJob, KnowledgeSet, SourceHandler
 from knowledge.services.edits import chunk_replace
 from knowledge.services.handlers import attributes_seed, handlers_seed
-from knowledge.services.sources import source_create, source_run_start, sync_run
+from knowledge.services.sources import source_create, source_run_start
 from ragcore.errors import CorruptDocumentError
 from tests.admin.conftest import make_document
 from tests.factories import ingest, make_admin, make_set, scope_of
+from tests.knowledge.sources.building import sync_run
 
 WORD = re.compile(r"[A-Za-z]?[a-z]{2,}")
 HAN = re.compile(r"[\u3400-\u9fff]")

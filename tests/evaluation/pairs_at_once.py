@@ -1,4 +1,4 @@
-"""Pairs of a set collected with all of its passages in memory: plain and slow, to compare the product's with."""
+"""Pairs of a set collected at once: by the product, and plainly, with all passages in memory, to compare with."""
 
 from __future__ import annotations
 
@@ -10,7 +10,15 @@ from itertools import chain
 from accounts.scope import Scope
 from evaluation.models import GoldenCase
 from evaluation.selectors import documents_by_name, golden_sets_about
-from evaluation.services.adapter_pairs import MOST_GOLDEN, MOST_MADE, MOST_WHOLE, MOST_WRITTEN, QUESTIONS_ONLY
+from evaluation.services.adapter_pairs import (
+    MOST_GOLDEN,
+    MOST_MADE,
+    MOST_WHOLE,
+    MOST_WRITTEN,
+    QUESTIONS_ONLY,
+    CollectedPairs,
+    PairCollection,
+)
 from evaluation.services.useful_sources import UsefulAnswer, answers_opened, answers_voted_for
 from knowledge import model_registry
 from knowledge.models import Chunk, ChunkEdit, KnowledgeSet
@@ -30,6 +38,14 @@ class PassageText:
     title: str
     heading_path: tuple[str, ...]
     text: str
+
+
+def pairs_collect(*, scope: Scope, knowledge_set: KnowledgeSet, origins: Sequence[str]) -> CollectedPairs:
+    """As a training does, without an end between."""
+    collection = PairCollection(scope=scope, home=knowledge_set, origins=origins)
+    while not collection.is_over:
+        collection.advance()
+    return collection.result()
 
 
 def pairs_at_once(

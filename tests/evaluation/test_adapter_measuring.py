@@ -58,7 +58,7 @@ def units(rows: np.ndarray) -> np.ndarray:
     return (rows / np.linalg.norm(rows, axis=1, keepdims=True)).astype(np.float32)
 
 
-def judge_of(questions: int, passages: int, *, held_out: int = 10**6, alive=lambda: None) -> AdapterJudge:
+def judge_of(questions: int, passages: int, *, held_out: int = 10**6) -> AdapterJudge:
     """Each passage is a document of its own; question q is about passage q and the next one."""
     random = np.random.default_rng(5)
     entries = units(random.standard_normal((passages, 8)))
@@ -75,7 +75,6 @@ def judge_of(questions: int, passages: int, *, held_out: int = 10**6, alive=lamb
         documents=np.arange(passages),
         grounds=Grounds(pairs=b"", chunks=np.arange(passages)),
         total=passages,
-        alive=alive,
     )
 
 
@@ -115,12 +114,3 @@ def test_memory_does_not_grow_with_questions_times_passages():
         tracemalloc.stop()
 
     assert peak < 25_000_000
-
-
-def test_the_lease_is_renewed_while_many_questions_are_judged():
-    alive = []
-    judge = judge_of(5_000, 20, alive=lambda: alive.append(1))
-
-    judge.judge(AdapterTraining(judge.pairs, AdapterSettings(rank=2)), loss=None)
-
-    assert len(alive) >= 5

@@ -4,20 +4,19 @@ from __future__ import annotations
 
 import tracemalloc
 from contextlib import suppress
-from datetime import timedelta
 
 import pytest
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
-from django.utils import timezone
 
 from accounts.selectors import scope_for
-from evaluation.services import adapter_negatives, adapter_pairs, adapter_passages, adapter_training, trainings
+from evaluation.jobs import train_adapter
+from evaluation.services import adapter_negatives, adapter_pairs, adapter_passages, trainings
 from evaluation.services.adapter_negatives import NegativesSearch
-from evaluation.services.adapter_pairs import ORIGINS, PairCollection, PairSample, pairs_collect
+from evaluation.services.adapter_pairs import ORIGINS, PairCollection, PairSample
 from evaluation.services.adapter_passages import SetPassages
-from evaluation.services.adapter_training import training_advance, training_cancel, training_start, trainings_resume
+from evaluation.services.adapter_training import training_cancel, training_start
 from evaluation.services.golden import golden_import
 from evaluation.services.golden_files import GoldenRow
 from feedback.models import Vote
@@ -25,10 +24,13 @@ from knowledge.models import Chunk, Document, QueryAdapter
 from knowledge.services.edits import chunk_questions_set
 from ragcore.text.question_pairs import QuestionPair
 from tests.admin.conftest import signed_in
-from tests.evaluation.pairs_at_once import pairs_at_once
+from tests.evaluation.pairs_at_once import pairs_at_once, pairs_collect
 from tests.evaluation.topics import WORDS
+from tests.evaluation.trained import job_of
 from tests.factories import ingest, make_admin, make_set, make_user
 from tests.feedback.used_sources import answer
+from tests.work.contract import Killed, lease_lapse
+from work.runner import slice_run
 
 TOPICS = WORDS[:24]
 
@@ -94,7 +96,7 @@ def whole(admin, radio, *origins, **limits):
 
 
 def collected(admin, radio, *origins):
-    found = pairs_collect(scope=scope_for(admin), knowledge_set=radio, origins=origins or ORIGINS, alive=lambda: None)
+    found = pairs_collect(scope=scope_for(admin), knowledge_set=radio, origins=origins or ORIGINS)
     return found.pairs, found.dropped
 
 
@@ -126,7 +128,7 @@ def test_what_is_balanced_is_the_same(admin, radio, monkeypatch):
 def test_a_collection_that_goes_on_from_any_step_ends_with_the_same_pairs(admin, radio, monkeypatch):
     monkeypatch.setattr(adapter_pairs, "CASES_AT_ONCE", 5)
     monkeypatch.setattr(adapter_passages, "DOCUMENTS_AT_ONCE", 4)
-    who = {"scope": scope_for(admin), "home": radio, "alive": lambda: None}
+    who = {"scope": scope_for(admin), "home": radio}
     collection = PairCollection(**who, origins=ORIGINS)
     steps = 0
     while not collection.is_over:
@@ -220,10 +222,6 @@ def test_made_pairs_beyond_the_sample_are_counted_as_dropped(admin, radio, monke
 # ── in a training ───────────────────────────────────────────────────────────────────────────────
 
 
-class KilledError(BaseException):
-    """The process is gone."""
-
-
 def start(admin, radio) -> QueryAdapter:
     origins = ["golden", "vote", "question", "heading"]
     return training_start(scope=scope_for(admin), actor=admin, set_id=radio.pk, origins=origins)
@@ -234,24 +232,21 @@ def stops_before_rounds(monkeypatch):
     """A training that has its pairs is far enough for these tests."""
 
     def stop(**_values):
-        raise KilledError
+        raise Killed
 
-    monkeypatch.setattr(adapter_training.AdapterJudge, "of_training", stop)
+    monkeypatch.setattr(train_adapter.AdapterJudge, "of_training", stop)
     monkeypatch.setattr(adapter_pairs, "CASES_AT_ONCE", 5)
     monkeypatch.setattr(trainings, "STORED_SECONDS", 0.0)
 
 
 def pairs_of(row) -> tuple[list, dict]:
-    with pytest.raises(KilledError):
-        training_advance(adapter_id=row.pk)
+    job = job_of(row)
+    with pytest.raises(Killed):
+        slice_run(job_id=job.pk)
     row.refresh_from_db()
     assert row.checkpoint is None
-    training_cancel(scope=scope_for_author(row), actor=row.author, adapter_id=row.pk)
+    training_cancel(scope=scope_for(row.author), actor=row.author, adapter_id=row.pk)
     return row.pairs, row.figures
-
-
-def scope_for_author(row):
-    return scope_for(row.author)
 
 
 LONG = [pytest.param(steps, marks=pytest.mark.full) for steps in (0, 1, 7)]
@@ -269,17 +264,16 @@ def test_a_training_that_is_killed_while_it_collects_goes_on_with_the_same_pairs
 
     def dying(self, *given):
         if len(done) == steps:
-            raise KilledError
+            raise Killed
         done.append(real(self, *given))
 
     with monkeypatch.context() as patched:
         patched.setattr(kind, "advance", dying)
-        with pytest.raises(KilledError):
-            training_advance(adapter_id=row.pk)
+        with pytest.raises(Killed):
+            slice_run(job_id=job_of(row).pk)
     row.refresh_from_db()
-    assert (row.state, row.pairs) == ("training", [])
-    QueryAdapter.objects.filter(pk=row.pk).update(leased_until=timezone.now() - timedelta(seconds=1))
-    assert trainings_resume() == 1
+    assert (row.state, row.pairs) == ("building", [])
+    lease_lapse(job_of(row))
     counted = []
     monkeypatch.setattr(kind, "advance", lambda self, *given: (counted.append(1), real(self, *given)))
 
@@ -292,36 +286,42 @@ def test_a_training_that_is_killed_while_it_collects_goes_on_with_the_same_pairs
         assert total == len(found[0]) + found[1]["dropped"].get("not_found", 0)  # no pair is searched twice
 
 
+def slices_until_pairs(row, between=lambda job: None) -> None:
+    for _ in range(500):
+        row.refresh_from_db()
+        if row.pairs:
+            return
+        between(job_of(row))
+        with suppress(Killed):
+            slice_run(job_id=job_of(row).pk)
+
+
 def test_a_training_lets_others_in_between_while_it_collects_and_can_be_cancelled_there(
     admin, radio, stops_before_rounds, monkeypatch
 ):
     expected = pairs_of(start(admin, radio))
-    monkeypatch.setattr(trainings, "SLICE_SECONDS", 0.0)
-    page = f"{reverse('admin:evaluation_adapters_set')}?set={radio.pk}"
+    monkeypatch.setattr(train_adapter.TrainAdapter, "slice_seconds", 0.0)
+    page = lambda: signed_in(admin).get(f"{reverse('admin:evaluation_adapters_set')}?set={radio.pk}").content.decode()  # noqa: E731
     row = start(admin, radio)
-    training_advance(adapter_id=row.pk)
-    row.refresh_from_db()
-    assert (row.state, row.leased_until, row.slices) == ("training", None, 1)
-    assert "found so far" in signed_in(admin).get(page).content.decode()
-    for _ in range(500):
-        if row.pairs:
-            break
-        if row.figures.get("searched") == 3:
-            assert f"3 of {row.figures['to_search']} questions searched" in signed_in(admin).get(page).content.decode()
-        with suppress(KilledError):
-            training_advance(adapter_id=row.pk)
-        row.refresh_from_db()
+    slice_run(job_id=job_of(row).pk)
+    assert (job_of(row).state, job_of(row).lease_until) == ("queued", None)
+    assert "found so far" in page()
+
+    def check(job):
+        if job.figures.get("searched") == 3:
+            assert f"3 of {job.figures['to_search']} questions searched" in page()
+
+    slices_until_pairs(row, check)
     assert (row.pairs, row.figures) == expected
-    QueryAdapter.objects.filter(pk=row.pk).update(leased_until=None)
     training_cancel(scope=scope_for(admin), actor=admin, adapter_id=row.pk)
 
     other = start(admin, radio)
-    training_advance(adapter_id=other.pk)
+    slice_run(job_id=job_of(other).pk)
     training_cancel(scope=scope_for(admin), actor=admin, adapter_id=other.pk)
 
-    assert not training_advance(adapter_id=other.pk)
+    assert not slice_run(job_id=job_of(other).pk)
     other.refresh_from_db()
-    assert (other.state, other.pairs, other.checkpoint) == ("cancelled", [], None)
+    assert (other.reason, other.pairs, other.checkpoint) == ("cancelled", [], None)
 
 
 def test_rights_hold_between_two_slices(admin, radio, stops_before_rounds, monkeypatch):
@@ -329,16 +329,11 @@ def test_rights_hold_between_two_slices(admin, radio, stops_before_rounds, monke
     owner = make_user("owner", tenant=admin.tenant, clearance=2)
     radio.owners.add(owner)
     row = training_start(scope=scope_for(owner), actor=owner, set_id=radio.pk, origins=["golden", "title"])
-    monkeypatch.setattr(trainings, "SLICE_SECONDS", 0.0)
-    training_advance(adapter_id=row.pk)
+    monkeypatch.setattr(train_adapter.TrainAdapter, "slice_seconds", 0.0)
+    slice_run(job_id=job_of(row).pk)
     hidden = Document.objects.get(external_id=TOPICS[0])
     Document.objects.filter(pk=hidden.pk).update(clearance=4)
-    for _ in range(500):
-        row.refresh_from_db()
-        if row.pairs:
-            break
-        with suppress(KilledError):
-            training_advance(adapter_id=row.pk)
+    slices_until_pairs(row)
     chunks = set(Chunk.objects.filter(version__document=hidden).values_list("pk", flat=True))
 
     assert row.pairs

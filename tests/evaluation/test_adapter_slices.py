@@ -8,9 +8,10 @@ import pytest
 from django.urls import reverse
 
 from accounts.selectors import scope_for
+from evaluation.jobs import train_adapter
 from evaluation.models import GoldenSet
-from evaluation.services import adapter_training
-from evaluation.services.adapter_training import training_advance, training_start
+from evaluation.services import trainings
+from evaluation.services.adapter_training import training_start
 from evaluation.services.golden import golden_import
 from evaluation.services.golden_files import GoldenRow
 from knowledge import model_registry
@@ -19,6 +20,7 @@ from knowledge.models import Document, EmbedderFit, EmbedderSwitch, ModelsVersio
 from knowledge.services import document_delete
 from tests.admin.conftest import signed_in
 from tests.evaluation.topics import WORDS
+from tests.evaluation.trained import at_round, died, ended, job_of
 from tests.factories import ingest, make_admin, make_set
 from tests.knowledge.test_embedder_switch import bag_of_words
 from tests.scripted_llm import Reply, serving
@@ -32,13 +34,10 @@ NOISE = {
 }
 
 
-class KilledError(BaseException):
-    """The process is gone."""
-
-
 @pytest.fixture(autouse=True)
 def _few_rounds(monkeypatch):
-    monkeypatch.setattr(adapter_training, "PATIENCE", 3)
+    monkeypatch.setattr(train_adapter, "PATIENCE", 3)
+    monkeypatch.setattr(trainings, "STORED_SECONDS", 0.0)
 
 
 @pytest.fixture
@@ -86,24 +85,6 @@ def start(admin, radio):
     return training_start(scope=scope_for(admin), actor=admin, set_id=radio.pk, origins=["golden"])
 
 
-def killed(row, after):
-    """The training after so many rounds, for another worker to go on with."""
-
-    def kill(done):
-        if done >= after:
-            raise KilledError
-
-    with pytest.raises(KilledError):
-        training_advance(adapter_id=row.pk, on_round=kill)
-    QueryAdapter.objects.filter(pk=row.pk).update(leased_until=None)
-
-
-def ended(row):
-    assert training_advance(adapter_id=row.pk)
-    row.refresh_from_db()
-    return row
-
-
 def delete(admin, document):
     document_delete(scope=scope_for(admin), actor=admin, document_id=document.pk)
 
@@ -111,19 +92,21 @@ def delete(admin, document):
 # ── the embedding model ─────────────────────────────────────────────────────────────────────────
 
 
-def test_a_worker_that_was_restarted_goes_on_with_the_model_of_the_registry(admin, radio, server_model, request):
+def test_a_worker_that_was_restarted_goes_on_with_the_model_of_the_registry(
+    admin, radio, server_model, request, monkeypatch
+):
     site_uses(server_model)
     setup_refresh(now=True)
     request.getfixturevalue("told")
     setup_forget()
     row = start(admin, radio)
     assert row.model == "words"
-    killed(row, 2)
+    died(row, monkeypatch, at_round(2))
     setup_forget()
 
     ended(row)
 
-    assert row.state in ("ready", "no_gain"), row.error_message
+    assert row.state == "ready" or row.reason == "no_gain", job_of(row).error_data
     assert row.figures["held_out"] == len(WORDS)
     setup_forget()
     QueryAdapter.objects.filter(pk=row.pk).update(state="ready", weights=b"as if")
@@ -133,54 +116,54 @@ def test_a_worker_that_was_restarted_goes_on_with_the_model_of_the_registry(admi
 
 
 @pytest.mark.parametrize("rounds", [0, 2])
-def test_another_model_of_the_site_ends_a_training_and_says_so(admin, radio, told, server_model, rounds):
+def test_another_model_of_the_site_ends_a_training_and_says_so(admin, radio, told, server_model, rounds, monkeypatch):
     row = start(admin, radio)
     if rounds:
-        killed(row, rounds)
+        died(row, monkeypatch, at_round(rounds))
     site_uses(server_model)
 
     ended(row)
 
-    assert (row.state, row.error_data["reason"], row.weights) == ("failed", "model", None)
+    assert (row.reason, job_of(row).error_data["reason"], row.weights) == ("failed", "model", None)
 
 
 def test_another_model_that_comes_while_the_passages_are_read_ends_a_training(
     admin, radio, told, server_model, monkeypatch
 ):
     row = start(admin, radio)
-    real = adapter_training.AdapterJudge.of_training
+    real = train_adapter.AdapterJudge.of_training
 
     def switching(**values):
         site_uses(server_model)
         return real(**values)
 
-    monkeypatch.setattr(adapter_training.AdapterJudge, "of_training", switching)
+    monkeypatch.setattr(train_adapter.AdapterJudge, "of_training", switching)
 
-    assert ended(row).error_data["reason"] == "model"
+    assert job_of(ended(row)).error_data["reason"] == "model"
 
 
 # ── documents ───────────────────────────────────────────────────────────────────────────────────
 
 
-def test_rounds_begin_anew_where_a_document_is_gone(admin, radio, told):
+def test_rounds_begin_anew_where_a_document_is_gone(admin, radio, told, monkeypatch):
     row = start(admin, radio)
-    killed(row, 2)
+    died(row, monkeypatch, at_round(2))
     delete(admin, told[WORDS[0]])
 
     ended(row)
 
-    assert row.state == "ready", row.error_message
+    assert row.state == "ready", job_of(row).error_data
     assert (row.figures["held_out"], row.figures["begun_anew"]) == (len(WORDS) - 1, 1)
-    assert [point["round"] for point in row.curve] == list(range(row.round + 1))
+    assert [point["round"] for point in row.curve] == list(range(job_of(row).done + 1))
     again = ended(start(admin, radio))
     assert (again.curve, again.figures["overall"]) == (row.curve, row.figures["overall"])  # as if nothing was before
     assert "begun_anew" not in again.figures
 
 
 @pytest.mark.full
-def test_rounds_begin_anew_where_documents_are_in_other_folds(admin, radio, told):
+def test_rounds_begin_anew_where_documents_are_in_other_folds(admin, radio, told, monkeypatch):
     row = start(admin, radio)
-    killed(row, 2)
+    died(row, monkeypatch, at_round(2))
     for number, word in enumerate(WORDS[:14]):  # all of them are one work by now
         Document.objects.filter(pk=told[word].pk).update(title=f"Handbook {number}")
 
@@ -191,10 +174,10 @@ def test_rounds_begin_anew_where_documents_are_in_other_folds(admin, radio, told
 
 
 @pytest.mark.full
-def test_passages_that_came_since_do_not_count(admin, radio, told):
+def test_passages_that_came_since_do_not_count(admin, radio, told, monkeypatch):
     whole = ended(start(admin, radio))
     row = start(admin, radio)
-    killed(row, 2)
+    died(row, monkeypatch, at_round(2))
     ingest(admin, radio, **{f"new-{word}": f"{ASKING} for the {word}? Nobody is." for word in WORDS})
 
     ended(row)
@@ -203,12 +186,12 @@ def test_passages_that_came_since_do_not_count(admin, radio, told):
     assert row.figures["entries_total"] > whole.figures["entries_total"]
 
 
-def test_a_training_whose_documents_change_again_and_again_ends_and_says_so(admin, radio, told):
+def test_a_training_whose_documents_change_again_and_again_ends_and_says_so(admin, radio, told, monkeypatch):
     row = start(admin, radio)
-    for n in range(adapter_training.MOST_ANEW + 1):
-        killed(row, 1)
+    for n in range(train_adapter.MOST_ANEW + 1):
+        died(row, monkeypatch, at_round(1))
         delete(admin, told[f"letter-{n}"])
 
     ended(row)
 
-    assert (row.state, row.error_data["reason"], row.checkpoint) == ("failed", "changed", None)
+    assert (row.reason, job_of(row).error_data["reason"], row.checkpoint) == ("failed", "changed", None)

@@ -21,7 +21,7 @@ from knowledge import queue
 from knowledge.services.edits import chunk_replace
 from tests.admin.conftest import signed_in
 from tests.api.world import message_make
-from tests.factories import ingest, make_admin, make_set, make_user, scope_of
+from tests.factories import examined, ingest, make_admin, make_set, make_user, scope_of
 from tests.scripted_llm import Recorded, Reply, serving
 from tests.work.contract import work_off
 
@@ -131,6 +131,18 @@ def test_the_judge_finds_the_passage_that_says_it_in_other_words(reviewer, radio
     assert STATES in page.content.decode()
     with translation.override("zh-hans"):
         assert "由评分模型找到" in str(diagnosis_view(stored, scope=scope_of(reviewer), shows_answer=True).facts)
+
+
+def test_a_judge_that_cannot_judge_is_not_asked_and_the_page_says_so(reviewer, radio, asker, judge):
+    ingest(reviewer, radio, **TEXTS)
+    with examined("judge", judges=False):
+        found, stored = diagnosed(reviewer, message_of(asker))
+
+    assert judge.requests == []
+    assert found.bearing is None or found.bearing.way != "judge"
+    assert stored.evidence["judge"]["outcome"] == "unfit"
+    page = signed_in(reviewer).get(f"{reverse('admin:evaluation_diagnosis')}?message={stored.message_id}")
+    assert "its exam says that it cannot judge" in page.content.decode()
 
 
 def test_without_a_judge_the_words_of_the_question_decide_as_before(reviewer, radio, asker):

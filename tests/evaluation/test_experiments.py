@@ -101,7 +101,8 @@ def test_the_candidate_changes_settings_and_cache_keys_of_its_people_only(owner,
 def test_a_candidate_never_gives_rights_or_raises_limits(owner, own):
     own.options = {"answer": {"own_prompts": False, "max_cost": 0.1}}
     own.save()
-    for options in ({"answer": {"own_prompts": True}}, {"answer": {"max_cost": 5.0}}, {"chunking": {"size": 100}}):
+    refused = ({"answer": {"own_prompts": True}}, {"answer": {"max_cost": 5.0}}, {"chunking": {"size": 100}})
+    for options in (*refused, {"retrieval": {"query_adapter": 0}}):  # versions pass the gate
         with pytest.raises(ExperimentError):
             start(owner, own, options=options)
     merged = candidate_options(own.options, {"answer": {"own_prompts": True, "max_cost": 9}, "readers": {"all": True}})

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from evaluation.services.run_figures import CaseScores, dimension_figures, figure_of, run_figures
+from evaluation.services.runs.figures import CaseScores, dimension_figures, figure_of, run_figures
 from tests.forms_plugin import examples
 
 

@@ -16,24 +16,23 @@ from chat.types import AnswerRequest
 from evaluation.admin.gate_words import weakness_words
 from evaluation.errors import ChangeNotDecidableError
 from evaluation.models import EvaluationRun, GatedChange, GoldenSet
-from evaluation.services import run_cases
-from evaluation.services.comparison import ComparedCase, Failures, GateVerdict, gate_judge, scores_compare
 from evaluation.services.gates import (
     asker_of,
     change_discard,
     change_publish,
     change_settle,
+    changes_settle,
     changes_shown,
-    changes_watch,
 )
 from evaluation.services.golden import golden_import
 from evaluation.services.golden_files import GoldenRow
-from evaluation.services.runs import run_advance
+from evaluation.services.runs import measuring
+from evaluation.services.runs.comparison import ComparedCase, Failures, GateVerdict, gate_judge, scores_compare
 from knowledge import model_registry
 from knowledge.errors import MeasuredFirstError, RetrievalUnavailableError
 from knowledge.model_setup import setup_forget, setup_now, setup_refresh
 from knowledge.models import KnowledgeSet, LexiconVersion, OptionsChange, SearchModel
-from knowledge.options_draft import OptionsDraft, options_draft
+from knowledge.options_draft import NO_DRAFT, OptionsDraft
 from knowledge.selectors.options import site_options
 from knowledge.services import retrieve
 from knowledge.services.lexicon import (
@@ -48,6 +47,7 @@ from knowledge.services.sets import set_update
 from knowledge.types import RetrievalRequest
 from notifications.models import Notification
 from tests.admin.conftest import signed_in
+from tests.evaluation.runs import run_work_off
 from tests.factories import ingest, make_admin, make_set, make_tenant, make_user
 from tests.knowledge.lexicons import lexicon_build
 from tests.knowledge.locks import Beside
@@ -59,19 +59,28 @@ WORDS = ("antenna", "battery", "carrier", "downlink", "encoder", "filter", "gate
 WORSE = {"answer": {"max_chunks": 1}, "retrieval": {"top_k": 1}}
 
 
-@pytest.fixture
-def admin(db) -> User:
-    return make_admin("admin")
-
-
-@pytest.fixture
-def radio(admin) -> KnowledgeSet:
+def units_make() -> tuple[User, KnowledgeSet]:
+    """Two documents of each unit."""
+    admin = make_admin("admin")
     home = make_set("radio", owners=[admin])
     texts = {
         f"{word}-{n}": f"The {word} unit number {n} is checked by the {word} crew." for word in WORDS for n in (1, 2)
     }
     ingest(admin, home, **texts)
-    return home
+    return admin, home
+
+
+pytestmark = pytest.mark.starts_from(make=units_make)
+
+
+@pytest.fixture
+def admin(request, db) -> User:
+    return request.getfixturevalue("kept_rows")[0] if "radio" in request.fixturenames else make_admin("admin")
+
+
+@pytest.fixture
+def radio(kept_rows) -> KnowledgeSet:
+    return kept_rows[1]
 
 
 @pytest.fixture
@@ -98,8 +107,7 @@ def measured(admin: User, radio: KnowledgeSet, options: dict) -> GatedChange:
 def worked_off(change: GatedChange) -> GatedChange:
     """The change with what its runs say."""
     for run in change.runs.all():
-        while run_advance(run_id=run.pk, seconds=60):
-            pass
+        run_work_off(run)
     return change_settle(change=change)
 
 
@@ -238,12 +246,11 @@ def test_texts_of_a_closed_set_are_withheld_from_who_may_not_read_it(admin, radi
 
 
 def test_a_text_that_is_tried_is_in_the_prompt_and_in_no_other(admin, radio):
-    def persona() -> str:
-        request = AnswerRequest(query="?", sets=(radio.pk,), personal=False)
+    def persona(draft: OptionsDraft = NO_DRAFT) -> str:
+        request = AnswerRequest(query="?", sets=(radio.pk,), personal=False, draft=draft)
         return resolve_answer_config(scope=scope_for(admin), request=request).persona
 
-    with options_draft(OptionsDraft(texts={radio.pk: {"persona": "the radio desk"}})):
-        assert persona() == "the radio desk"
+    assert persona(OptionsDraft(texts={radio.pk: {"persona": "the radio desk"}})) == "the radio desk"
     assert persona() == ""
 
 
@@ -303,14 +310,13 @@ def test_a_lexicon_that_is_tried_serves_searches_of_its_set_only_meanwhile(admin
     term_save(scope=scope_for(admin), actor=admin, set_id=radio.pk, values={"text": "antenna", "synonyms": ["zyqx"]})
     version = lexicon_publish(scope=scope_for(admin), actor=admin, set_id=radio.pk)
 
-    def first() -> str:
-        request = RetrievalRequest(query="zyqx", sets=(radio.pk,), mode="bm25")
+    def first(draft: OptionsDraft = NO_DRAFT) -> str:
+        request = RetrievalRequest(query="zyqx", sets=(radio.pk,), mode="bm25", draft=draft)
         found = retrieve(scope=scope_for(admin), request=request).state.candidates
         return found[0].passage.external_id if found else ""
 
     assert first() == ""
-    with options_draft(OptionsDraft(lexicons={radio.pk: version.pk})):
-        assert first().startswith("antenna")
+    assert first(OptionsDraft(lexicons={radio.pk: version.pk})).startswith("antenna")
     assert first() == ""
 
 
@@ -377,12 +383,11 @@ def test_owners_hear_once_that_a_change_of_what_sets_share_waits_for_them(admin,
         home.owners.set([owner])
     with pytest.raises(MeasuredFirstError):
         site_options_update(scope=scope_for(admin), actor=admin, options={"retrieval": {"top_k": 12}})
-    assert changes_watch() == 0  # still measured
-    for run in EvaluationRun.objects.all():
-        while run_advance(run_id=run.pk, seconds=60):
-            pass
+    assert set(GatedChange.objects.values_list("state", flat=True)) == {"measuring"}
 
-    assert [changes_watch(), changes_watch()] == [2, 0]
+    for run in EvaluationRun.objects.all():
+        run_work_off(run)
+        changes_settle(run_id=run.pk)  # once more changes nothing
 
     for home, owner in zip(two, owners, strict=True):
         told = Notification.objects.get(recipient=owner)
@@ -418,7 +423,7 @@ def test_what_cannot_be_asked_does_not_pass(admin, radio, golden, monkeypatch):
     def fails(*_args):
         raise RetrievalUnavailableError
 
-    monkeypatch.setattr(run_cases, "observe", fails)
+    monkeypatch.setattr(measuring, "observe", fails)
 
     change = measured(admin, radio, WORSE)
 
@@ -488,7 +493,7 @@ def test_what_is_given_up_for_one_set_is_given_up_for_all(admin, two):
 def test_a_change_of_a_set_is_out_of_date_when_the_default_settings_have_changed(admin, radio, golden):
     change = measured(admin, radio, {"retrieval": {"top_k": 12}})
     note = ChangeNote(is_measured=True)
-    site_options_update(scope=scope_for(admin), actor=admin, options={"retrieval": {"fine_limit": 90}}, why=note)
+    site_options_update(scope=scope_for(admin), actor=admin, options={"retrieval": {"fused_limit": 90}}, why=note)
 
     with pytest.raises(ChangeNotDecidableError, match="changed since"):
         change_publish(scope=scope_for(admin), actor=admin, change=change)
@@ -501,13 +506,12 @@ def test_the_lexicon_of_the_organisation_is_measured_on_guarded_sets(admin, two)
     lexicon_build(version_id=version.pk)
     first, second = (worked_off(one) for one in GatedChange.objects.order_by("knowledge_set_id"))
 
-    def found() -> list[str]:
-        request = RetrievalRequest(query="zyqx", sets=(two[0].pk,), mode="bm25")
+    def found(draft: OptionsDraft = NO_DRAFT) -> list[str]:
+        request = RetrievalRequest(query="zyqx", sets=(two[0].pk,), mode="bm25", draft=draft)
         return [one.passage.external_id for one in retrieve(scope=scope_for(admin), request=request).state.candidates]
 
     assert (first.kind, first.state, second.state) == ("site_lexicon", "passed", "passed")
-    with options_draft(OptionsDraft(lexicons={None: version.pk})):
-        assert found()[0].startswith("antenna")
+    assert found(OptionsDraft(lexicons={None: version.pk}))[0].startswith("antenna")
     change_publish(scope=scope_for(admin), actor=admin, change=first)
     assert found() == []
     change_publish(scope=scope_for(admin), actor=admin, change=second)

@@ -11,13 +11,16 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
 from accounts.errors import NotFoundError
-from evaluation.services.lab import lab_run
-from evaluation.services.lab_export import lab_json
-from evaluation.services.lab_types import LabConfiguration
+from evaluation.services.lab.export import lab_json
+from evaluation.services.lab.searches import lab_run
+from evaluation.services.lab.types import LabConfiguration
+from knowledge.backends.postgres import ScopedVectorIndex
 from knowledge.models import Chunk, Document
 from knowledge.services.edits import chunk_disable
 from knowledge.types import Filters
 from ragcore.errors import InvalidOptionsError
+from ragcore.retrieval import stage_plan
+from ragcore.retrieval.stages.search import SearchCoarse
 from tests.factories import ingest, make_admin, make_set, make_tenant, make_user, scope_of
 
 pytestmark = pytest.mark.django_db
@@ -105,7 +108,7 @@ def test_passages_below_the_result_are_listed_with_their_place_and_their_reranke
 
 @pytest.mark.usefixtures("corpus")
 def test_rows_beyond_the_limit_are_counted(viewer, monkeypatch):
-    monkeypatch.setattr("evaluation.services.lab.SHOWN_DROPPED", 1)
+    monkeypatch.setattr("evaluation.services.lab.searches.SHOWN_DROPPED", 1)
 
     short = one(viewer, options={"top_k": 1})
 
@@ -231,10 +234,12 @@ def test_a_document_below_the_fused_ones_has_its_place_there(viewer, common, cor
     assert fate.place > 5
 
 
-def test_a_document_below_both_arms_of_the_fine_stage_has_its_scores(viewer, common, corpus):
+def test_a_document_below_both_arms_of_the_fine_stage_has_its_scores(viewer, common, corpus, monkeypatch):
+    monkeypatch.setattr(ScopedVectorIndex, "is_exact", lambda index: False)
+    monkeypatch.setattr(stage_plan, "LEAST_OF_EACH_ARM", 10)
     ingest(viewer, common, **{f"f{n}": f"{RACH} Note {n}." for n in range(20)})
 
-    where = one(viewer, expected="cake", options={"fine_limit": 10, "fuzzy": False, "exact": False}).where
+    where = one(viewer, expected="cake", options={"fused_limit": 5, "fuzzy": False}).where
 
     row = where.rows[0]
     assert where.fate.kind == "not_fine"
@@ -243,10 +248,13 @@ def test_a_document_below_both_arms_of_the_fine_stage_has_its_scores(viewer, com
     assert row.rankings["dense"].score <= where.lowest["dense"]
 
 
-def test_a_document_beyond_the_first_stage_has_its_scores_computed(viewer, common, corpus):
+def test_a_document_beyond_the_first_stage_has_its_scores_computed(viewer, common, corpus, monkeypatch):
+    monkeypatch.setattr(ScopedVectorIndex, "is_exact", lambda index: False)
+    monkeypatch.setattr(stage_plan, "LEAST_OF_EACH_ARM", 10)
+    monkeypatch.setattr(SearchCoarse, "depth", lambda stage, *, exact: 10)
     ingest(viewer, common, **{f"f{n}": f"{RACH} Note {n}." for n in range(30)})
 
-    where = one(viewer, expected="handover", options={"coarse_limit": 10, "fine_limit": 10, "exact": False}).where
+    where = one(viewer, expected="handover", options={"fused_limit": 5}).where
 
     row = where.rows[0]
     assert where.fate.kind == "not_coarse"
@@ -329,7 +337,7 @@ def test_asking_in_anothers_place_shows_what_both_may_read(viewer, corpus):
 
 def test_the_profile_is_that_of_the_person(viewer, corpus, monkeypatch):
     seen = []
-    from evaluation.services import lab
+    from evaluation.services.lab import searches as lab
 
     original = lab.retrieve
     monkeypatch.setattr(lab, "retrieve", lambda **given: seen.append(given["request"].profile) or original(**given))
@@ -345,7 +353,7 @@ def test_the_profile_is_that_of_the_person(viewer, corpus, monkeypatch):
 
 
 def test_a_passage_that_vanished_since_the_search_has_no_row(viewer, corpus, monkeypatch):
-    from evaluation.services import lab
+    from evaluation.services.lab import searches as lab
 
     original = lab.retrieve
 

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evaluation.services.lab_rows import snippet_of
-from evaluation.services.lab_types import moves_between
+from evaluation.services.lab.rows import snippet_of
+from evaluation.services.lab.types import moves_between
 
 
 def marked(text, terms, **limits):

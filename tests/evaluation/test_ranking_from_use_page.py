@@ -7,9 +7,9 @@ from django.urls import reverse
 
 from evaluation.errors import NotEnoughUseError
 from evaluation.models import GatedChange, GoldenCase, GoldenSet
-from evaluation.services.lab import lab_run
-from evaluation.services.lab_export import lab_json
-from evaluation.services.lab_types import LabConfiguration
+from evaluation.services.lab.export import lab_json
+from evaluation.services.lab.searches import lab_run
+from evaluation.services.lab.types import LabConfiguration
 from evaluation.services.ranking_from_use import STANDARD_SHIFT, use_ranking_switch
 from feedback import ranking_from_use
 from feedback.ranking_from_use import set_use_learn

@@ -28,7 +28,6 @@ from evaluation.services.case_remedies import (
 )
 from evaluation.services.diagnosis import diagnosis_store
 from evaluation.services.gates import change_publish
-from evaluation.services.runs import run_advance
 from evaluation.services.wanted_documents import wanted_document_close, wanted_documents_shown
 from feedback.models import BadCase
 from knowledge.errors import MeasuredFirstError
@@ -37,6 +36,7 @@ from knowledge.services.edits import chunk_disable, chunk_questions_set
 from notifications.kinds import sentence_of
 from notifications.models import Notification
 from tests.api.world import message_make
+from tests.evaluation.runs import run_work_off
 from tests.evaluation.test_diagnosis import QUESTION, TEXTS, asked, diagnosed
 from tests.factories import ingest, make_admin, make_set, make_user, run_job, scope_of
 
@@ -233,7 +233,7 @@ def test_a_draft_for_a_guarded_set_is_published_by_its_gate_and_can_be_taken_bac
     radio.refresh_from_db()
     assert radio.options == {}
     for run in change.runs.all():
-        run_advance(run_id=run.pk, seconds=60)
+        run_work_off(run)
     change_publish(scope=scope_of(reviewer), actor=reviewer, change=change)
     draft.refresh_from_db()
     assert draft.state == OptionsDraft.State.PUBLISHED

@@ -2,47 +2,60 @@
 
 from __future__ import annotations
 
-from datetime import timedelta
+from typing import ClassVar
 
 import pytest
 from django.urls import reverse
 from django.utils import timezone
 
 from accounts.errors import NotAllowedError, NotFoundError
-from accounts.models import AuditEvent
+from accounts.models import AuditEvent, User
 from accounts.selectors import scope_for
 from chat.answering.answer_config import resolve_answer_config
 from chat.types import AnswerRequest
 from evaluation.errors import RerankerFitError
+from evaluation.jobs import fit_reranker
 from evaluation.models import GatedChange, GoldenSet
-from evaluation.services import reranker_fitting, reranker_lists, trainings, useful_sources
+from evaluation.services import reranker_lists, trainings, useful_sources
 from evaluation.services.gates import change_publish
 from evaluation.services.golden import golden_import
 from evaluation.services.golden_files import GoldenRow
-from evaluation.services.reranker_fitting import fit_advance, fit_cancel, fit_start, fits_resume
-from evaluation.services.runs import run_advance
-from evaluation.services.training_publishing import fit_publish
-from evaluation.tasks import fit_reranker
+from evaluation.services.reranker_fitting import fit_cancel, fit_start
 from feedback.models import Vote
 from knowledge.errors import MeasuredFirstError
 from knowledge.model_errors import RerankerFitSwitchError
 from knowledge.model_setup import setup_forget, setup_refresh
 from knowledge.models import Document, KnowledgeSet, RerankerFit
 from knowledge.services import retrieve
-from knowledge.services.reranker_fits import fit_switch_on, fits_switch_off
 from knowledge.types import RetrievalRequest
 from ragcore.errors import WeightsRefusedError
 from ragcore.reranking.linear import FEATURES
 from ragcore.training.reranker_fitting import STRENGTHS
 from tests.admin.conftest import signed_in
 from tests.evaluation import topics
+from tests.evaluation.runs import run_work_off
+from tests.evaluation.trained import died, ended, job_of
 from tests.factories import ingest, make_admin, make_set, make_tenant, make_user
 from tests.feedback.used_sources import answer
-
-pytestmark = pytest.mark.django_db
+from tests.work.contract import KindContract
+from work.runner import slice_run
+from work.versions import version_activate, version_roll_back
 
 WORDS = topics.WORDS[:24]
 BACKWARDS = [-8.0] * len(FEATURES) + [0.0] * len(FEATURES)
+
+
+def pages_make() -> tuple[User, KnowledgeSet]:
+    """For every topic a page that repeats the question, and one line that answers it: by words the page is nearer."""
+    admin = make_admin("admin")
+    home = make_set("radio", owners=[admin])
+    asked = {f"asked-{word}": f"{question(word)} Many people ask: {question(word)} {question(word)}" for word in WORDS}
+    told = {f"told-{word}": f"The {word} is in the care of the night shift." for word in WORDS}
+    ingest(admin, home, **asked, **told)
+    return admin, home
+
+
+pytestmark = [pytest.mark.django_db, pytest.mark.starts_from(make=pages_make)]
 
 
 @pytest.fixture(autouse=True)
@@ -53,18 +66,13 @@ def _forgotten():
 
 
 @pytest.fixture
-def admin(db):
-    return make_admin("admin")
+def admin(request, db):
+    return request.getfixturevalue("kept_rows")[0] if "radio" in request.fixturenames else make_admin("admin")
 
 
 @pytest.fixture
-def radio(admin) -> KnowledgeSet:
-    """For every topic a page that repeats the question, and one line that answers it: by words the page is nearer."""
-    home = make_set("radio", owners=[admin])
-    asked = {f"asked-{word}": f"{question(word)} Many people ask: {question(word)} {question(word)}" for word in WORDS}
-    told = {f"told-{word}": f"The {word} is in the care of the night shift." for word in WORDS}
-    ingest(admin, home, **asked, **told)
-    return home
+def radio(kept_rows) -> KnowledgeSet:
+    return kept_rows[1]
 
 
 @pytest.fixture
@@ -96,10 +104,7 @@ def start(admin, *golden_sets) -> RerankerFit:
 
 
 def fitted(admin, *golden_sets) -> RerankerFit:
-    row = start(admin, *golden_sets)
-    assert fit_advance(fit_id=row.pk)
-    row.refresh_from_db()
-    return row
+    return ended(start(admin, *golden_sets))
 
 
 def made(tenant, *, number=1, state="ready", weights=BACKWARDS, features=FEATURES) -> RerankerFit:
@@ -122,25 +127,24 @@ def test_weights_that_order_held_out_lists_better_are_ready_and_change_a_search_
     who = {"scope": scope_for(admin), "actor": admin}
     row = fitted(admin, golden)
 
-    assert row.state == "ready", (row.error_message, row.figures)
+    assert row.state == "ready", (job_of(row).error_data, row.figures)
     figure = row.figures["overall"]["ndcg@10"]
     assert figure["after"] > figure["before"] + 0.1
     assert figure["low"] > 0
-    assert (row.figures["lists"], row.round, row.rounds) == (len(WORDS), len(WORDS), len(WORDS))
+    assert (row.figures["lists"], job_of(row).done, job_of(row).total) == (len(WORDS), len(WORDS), len(WORDS))
     assert row.curve[0]["ndcg"] == pytest.approx(figure["before"], abs=1e-3)
-    assert (row.leased_until, row.starts) == (None, 1)
     before = searched(admin)
     assert before[0][0] == "asked-antenna"
     assert before[1] == "linear"
 
-    fit_publish(**who, fit_id=row.pk)
+    version_activate(**who, kind="reranker_fit", version_id=row.pk)
     setup_refresh(now=True)
 
     found, name = searched(admin)
     assert (found[0], name) == ("told-antenna", "linear, fitted 1")
     assert searched(admin, reranker_weights=0) == before
 
-    fits_switch_off(**who)
+    version_roll_back(**who, kind="reranker_fit", subject={"tenant_id": admin.tenant_id})
     setup_refresh(now=True)
 
     assert searched(admin) == before
@@ -160,13 +164,14 @@ def test_where_the_packaged_weights_are_right_nothing_is_changed_and_the_page_sa
 
     row = fitted(admin, golden_of(admin, home, rows))
 
-    assert (row.state, row.weights) == ("no_gain", None)
+    assert (row.state, row.weights) == ("dropped", None)
+    assert row.reason == "no_gain"
     assert row.figures["overall"]["ndcg@10"]["difference"] == 0
     page = signed_in(admin).get(reverse("admin:evaluation_reranker")).content.decode()
     assert "Nothing was changed" in page
     assert "Switch on" not in page
     with pytest.raises(RerankerFitSwitchError, match="nothing that can be"):
-        fit_publish(scope=scope_for(admin), actor=admin, fit_id=row.pk)
+        version_activate(kind="reranker_fit", scope=scope_for(admin), actor=admin, version_id=row.pk)
 
 
 def test_what_people_found_helpful_teaches_where_it_is_asked_for(admin, radio, monkeypatch):
@@ -181,7 +186,7 @@ def test_what_people_found_helpful_teaches_where_it_is_asked_for(admin, radio, m
 
     row = learnt_from_use(admin)
 
-    assert row.state == "ready", (row.error_data, row.figures)
+    assert row.state == "ready", (job_of(row).error_data, row.figures)
     assert row.figures["lists"] == len(WORDS)
     assert row.figures["overall"]["ndcg@10"]["low"] > 0
     assert AuditEvent.objects.get(action="reranker_fit.train").data["use"] is True
@@ -189,7 +194,7 @@ def test_what_people_found_helpful_teaches_where_it_is_asked_for(admin, radio, m
     assert learnt_from_use(admin).figures["lists"] == 2 * len(people) * 2  # of votes and of openings
     other = make_admin("other", tenant=make_tenant("other"))
     make_set("theirs", owners=[other], tenant=other.tenant)
-    assert learnt_from_use(other).error_data == {"reason": "few", "found": 0, "least": 20}
+    assert job_of(learnt_from_use(other)).error_data == {"reason": "few", "found": 0, "least": 20}
     radio.delete()
     monkeypatch.undo()
     assert learnt_from_use(admin).figures.get("lists", 0) == 0
@@ -200,17 +205,12 @@ def test_a_question_of_a_golden_case_is_not_taught_by_use_as_well(admin, radio, 
     answer(make_user("reader", tenant=admin.tenant), asked, question=question("antenna"), opened=[1])
 
     row = fit_start(scope=scope_for(admin), actor=admin, golden_sets=[golden.pk], learns_from_use=True)
-    assert fit_advance(fit_id=row.pk)
 
-    row.refresh_from_db()
-    assert row.figures["lists"] == len(WORDS)
+    assert ended(row).figures["lists"] == len(WORDS)
 
 
 def learnt_from_use(person) -> RerankerFit:
-    row = fit_start(scope=scope_for(person), actor=person, golden_sets=[], learns_from_use=True)
-    assert fit_advance(fit_id=row.pk)
-    row.refresh_from_db()
-    return row
+    return ended(fit_start(scope=scope_for(person), actor=person, golden_sets=[], learns_from_use=True))
 
 
 def test_too_little_to_learn_from_is_said(admin):
@@ -227,7 +227,7 @@ def test_too_little_to_learn_from_is_said(admin):
     Document.objects.filter(pk__in=[documents[f"{word}-page"].pk for word in WORDS]).update(deleted=timezone.now())
     rows["gone"] = fitted(admin, gone)
 
-    told = {name: (row.state, row.error_data["reason"]) for name, row in rows.items()}
+    told = {name: (row.reason, job_of(row).error_data["reason"]) for name, row in rows.items()}
     assert told == {"one": ("failed", "few"), "single": ("failed", "documents"), "gone": ("failed", "few")}
     assert rows["gone"].figures["dropped"] == {"no_document": len(WORDS)}
     with pytest.raises(RerankerFitError, match="at least one golden set"):
@@ -255,38 +255,32 @@ def test_only_administrators_fit_and_other_tenants_see_nothing(admin, few):
         start(admin, few)
     type(admin).objects.filter(pk=admin.pk).update(is_superuser=False, is_staff=False)
 
-    fit_advance(fit_id=row.pk)
+    ended(row)
 
-    row.refresh_from_db()
-    assert (row.state, row.error_code) == ("failed", "not_allowed")
-
-
-def test_a_killed_fit_is_taken_up_again_and_ends_or_fails_after_many_times(admin, radio, golden, monkeypatch):
-    def kill(self, question, sets, wanted):
-        raise KilledError
-
-    row = start(admin, golden)
-    with monkeypatch.context() as patched:
-        patched.setattr("evaluation.services.reranker_fitting._Work._list", kill)
-        with pytest.raises(KilledError):
-            fit_advance(fit_id=row.pk)
-    assert not fit_advance(fit_id=row.pk)  # its lease holds
-    assert fits_resume() == 0
-    mine = RerankerFit.objects.filter(pk=row.pk)
-    mine.update(leased_until=timezone.now() - timedelta(seconds=1))
-    assert fits_resume() == 1
-    mine.update(starts=trainings.MOST_STARTS)
-
-    assert fit_advance(fit_id=row.pk)
-
-    row.refresh_from_db()
-    assert (row.state, row.error_data["reason"]) == ("failed", "lost")
-    again = fitted(admin, golden)
-    assert (again.state, again.number) == ("ready", 2)
+    assert (row.reason, job_of(row).error_code) == ("failed", "not_allowed")
 
 
-class KilledError(BaseException):
-    """The process is gone."""
+class TestFitReranker(KindContract):
+    numbers: ClassVar[list] = []
+
+    @pytest.fixture(autouse=True)
+    def _lists(self, admin, radio, golden, monkeypatch):
+        self.admin, self.golden = admin, golden
+        monkeypatch.setattr(trainings, "STORED_SECONDS", 0.0)
+
+    def start(self):
+        return job_of(start(self.admin, self.golden))
+
+    def outcome(self, job):
+        row = RerankerFit.objects.get(pk=job.arguments["version_id"])
+        return row.weights, row.curve, row.best_round
+
+    def whole(self):
+        if not self.numbers:  # the pages are the same rows in each test
+            row = fitted(self.admin, self.golden)
+            assert row.weights is not None
+            self.numbers.append(self.outcome(job_of(row)))
+        return self.numbers[0]
 
 
 @pytest.fixture
@@ -296,10 +290,16 @@ def whole(admin, radio, golden) -> RerankerFit:
 
 
 def ends_like(row, whole) -> None:
-    row.refresh_from_db()
-    assert (row.state, row.checkpoint, row.leased_until) == ("ready", None, None)
-    same = ("weights", "curve", "best_round", "figures", "round", "rounds", "features")
+    ended(row)
+    assert (row.state, row.checkpoint) == ("ready", None)
+    same = ("weights", "curve", "best_round", "figures", "features")
     assert {name: getattr(row, name) for name in same} == {name: getattr(whole, name) for name in same}
+    assert (job_of(row).done, job_of(row).total) == (len(WORDS), len(WORDS))
+
+
+def after(steps):
+    """So many questions and fits are done and stored."""
+    return lambda data: data.get("questions", 0) + data.get("fits", 0) == steps
 
 
 LONG = [pytest.param(steps, marks=pytest.mark.full) for steps in (1, len(WORDS), len(WORDS) + 13)]
@@ -308,101 +308,69 @@ LONG = [pytest.param(steps, marks=pytest.mark.full) for steps in (1, len(WORDS),
 @pytest.mark.parametrize("steps", [9, len(WORDS) + 1, *LONG])
 def test_a_fit_that_is_killed_goes_on_and_ends_with_the_same_weights(admin, golden, whole, steps, monkeypatch):
     """In the middle of the questions, between questions and fits, and in the middle of the fits."""
-
-    def kill(done):
-        if done == steps:
-            raise KilledError
-
+    monkeypatch.setattr(trainings, "STORED_SECONDS", 0.0)
     row = start(admin, golden)
-    with pytest.raises(KilledError):
-        fit_advance(fit_id=row.pk, on_step=kill)
-    row.refresh_from_db()
-    assert (row.state, row.round) == ("training", min(steps, len(WORDS)))
+    job = died(row, monkeypatch, after(steps))
+    assert (row.state, job.done) == ("building", min(steps, len(WORDS)))
     golden.cases.all().delete()  # it goes on with the questions of its beginning
-    RerankerFit.objects.filter(pk=row.pk).update(leased_until=timezone.now() - timedelta(seconds=1))
-    assert fits_resume() == 1
     searches = []
-    real = reranker_fitting._Work._list
+    real = fit_reranker.FitWork._list
     monkeypatch.setattr(
-        reranker_fitting._Work, "_list", lambda self, *asked: searches.append(asked) or real(self, *asked)
+        fit_reranker.FitWork, "_list", lambda self, question: searches.append(question) or real(self, question)
     )
 
-    assert fit_advance(fit_id=row.pk)
+    ends_like(row, whole)
 
     assert len(searches) == max(len(WORDS) - steps, 0)  # no question is searched twice
-    ends_like(row, whole)
-    assert row.starts == 2
 
 
 @pytest.mark.full
-def test_a_fit_ends_at_a_checkpoint_for_what_else_waits_and_goes_on_with_the_same_weights(
-    admin, golden, whole, monkeypatch
-):
-    calls = []
-    monkeypatch.setattr(trainings, "enqueue_on_commit", lambda task, *, queue, **ids: calls.append((task, ids)))
-    monkeypatch.setattr(trainings, "SLICE_SECONDS", 0.0)
+def test_others_come_between_two_checkpoints_of_a_fit_and_the_weights_are_the_same(admin, golden, whole, monkeypatch):
     monkeypatch.setattr(trainings, "STORED_SECONDS", 0.0)
-    monkeypatch.setattr(trainings, "MOST_STARTS", 1)
+    monkeypatch.setattr(fit_reranker.FitReranker, "slice_seconds", 0.0)
     row = start(admin, golden)
 
-    fit_reranker(**calls[0][1])
-    row.refresh_from_db()
-    between = (row.state, row.leased_until, row.starts, row.slices, row.round)
-    page = signed_in(admin).get(reverse("admin:evaluation_reranker")).content.decode()
-    assert fits_resume() == 1  # it waits for a worker
-    for call in calls:  # grows with each slice
-        assert call[0] == "evaluation.fit_reranker"
-        fit_reranker(**call[1])
+    slices = 0
+    while slice_run(job_id=job_of(row).pk):
+        slices += 1
+        if slices == 3:
+            page = signed_in(admin).get(reverse("admin:evaluation_reranker")).content.decode()
 
-    assert between == ("training", None, 1, 1, 2)
     assert f"2 of {len(WORDS)} questions searched" in page
     ends_like(row, whole)
-    assert [one["starts"] for _task, one in calls] == [0, 1, 1, *range(2, row.starts)]  # the second call began nothing
-    assert row.starts == row.slices + 1 > len(WORDS) // 2
+    assert slices > len(WORDS)
 
 
 def test_a_fit_is_cancelled_between_slices_and_nothing_of_it_is_kept(admin, golden, radio, monkeypatch):
-    monkeypatch.setattr(trainings, "SLICE_SECONDS", 0.0)
-    monkeypatch.setattr(trainings, "STORED_SECONDS", 0.0)
+    monkeypatch.setattr(fit_reranker.FitReranker, "slice_seconds", 0.0)
     row = start(admin, golden)
-    fit_advance(fit_id=row.pk)
+    slice_run(job_id=job_of(row).pk)
     assert RerankerFit.objects.get(pk=row.pk).checkpoint is not None
 
     fit_cancel(scope=scope_for(admin), actor=admin, fit_id=row.pk)
 
-    assert not fit_advance(fit_id=row.pk)
+    assert not slice_run(job_id=job_of(row).pk)
     row.refresh_from_db()
-    assert (row.state, row.checkpoint, row.weights) == ("cancelled", None, None)
+    assert (row.reason, row.checkpoint, row.weights) == ("cancelled", None, None)
 
 
-def test_the_page_says_how_many_fits_are_done(admin, golden, radio):
-    def kill(done):
-        if done == len(WORDS) + 3:
-            raise KilledError
-
+def test_the_page_says_how_many_fits_are_done(admin, golden, radio, monkeypatch):
+    monkeypatch.setattr(trainings, "STORED_SECONDS", 0.0)
     row = start(admin, golden)
-    with pytest.raises(KilledError):
-        fit_advance(fit_id=row.pk, on_step=kill)
+    died(row, monkeypatch, after(len(WORDS) + 3))
 
     page = signed_in(admin).get(reverse("admin:evaluation_reranker")).content.decode()
 
-    total = reranker_fitting.FOLDS * len(STRENGTHS)
+    total = fit_reranker.FOLDS * len(STRENGTHS)
     assert f"The weights are being fitted: 3 of {total} fits" in page
 
 
 def test_a_checkpoint_of_other_features_is_begun_anew(admin, golden, whole, monkeypatch):
-    def kill(done):
-        if done == 5:
-            raise KilledError
-
+    monkeypatch.setattr(trainings, "STORED_SECONDS", 0.0)
     row = start(admin, golden)
     with monkeypatch.context() as patched:
         patched.setattr(reranker_lists, "STRENGTHS", (1.0,))
-        with pytest.raises(KilledError):
-            fit_advance(fit_id=row.pk, on_step=kill)
-    RerankerFit.objects.filter(pk=row.pk).update(leased_until=None)
-
-    assert fit_advance(fit_id=row.pk)
+        died(row, patched, after(5))
 
     ends_like(row, whole)
 
@@ -414,16 +382,16 @@ def test_weights_are_switched_to_and_fro_and_never_used_for_other_features(admin
     config = lambda: resolve_answer_config(scope=who["scope"], request=AnswerRequest(query="?")).sha256()  # noqa: E731
     keys = [config()]
     for row in (first, second, first):  # back to an earlier fit
-        fit_switch_on(**who, fit_id=row.pk)
+        version_activate(**who, kind="reranker_fit", version_id=row.pk)
         setup_refresh(now=True)
         keys.append(config())
     assert len(set(keys)) == 4  # cached answers are left behind each time
     assert searched(admin)[1] == "linear, fitted 1"
     assert list(RerankerFit.objects.filter(state="live")) == [first]
     with pytest.raises(RerankerFitSwitchError, match="already in use"):
-        fit_switch_on(**who, fit_id=first.pk)
+        version_activate(**who, kind="reranker_fit", version_id=first.pk)
     with pytest.raises(WeightsRefusedError, match="Fit them again"):
-        fit_switch_on(**who, fit_id=foreign.pk)
+        version_activate(**who, kind="reranker_fit", version_id=foreign.pk)
     RerankerFit.objects.filter(pk=first.pk).update(features=["other"])
     setup_forget()
     setup_refresh(now=True)
@@ -442,11 +410,10 @@ def test_golden_sets_that_guard_are_asked_first(admin, radio, golden):
     GoldenSet.objects.filter(pk=golden.pk).update(guards=True)
     golden.cases.filter(pk__gt=golden.cases.order_by("pk")[1].pk).delete()
     with pytest.raises(MeasuredFirstError):
-        fit_publish(**who, fit_id=row.pk)
+        version_activate(**who, kind="reranker_fit", version_id=row.pk)
     change = GatedChange.objects.get()
     for run in change.runs.all():
-        while run_advance(run_id=run.pk):
-            pass
+        run_work_off(run)
     page = signed_in(admin).get(reverse("admin:evaluation_gatedchange_change", args=[change.pk])).content.decode()
     assert "Fitted reranker weights" in page
     assert "worse than" in page  # weights that turn every order round
@@ -468,7 +435,7 @@ def test_the_page_starts_follows_and_switches(admin, radio, golden, settings):
     row = RerankerFit.objects.get()
     assert row.learns_from_use
     assert "Waiting for a worker" in shown()
-    fit_advance(fit_id=row.pk)
+    ended(row)
 
     told = shown()
     assert "<polyline" in told

@@ -4,43 +4,44 @@ from __future__ import annotations
 
 import json
 from dataclasses import replace
-from datetime import timedelta
 from importlib import import_module
 
 import pytest
 from django.db import IntegrityError, connection, transaction
 from django.db.migrations.loader import MigrationLoader
 from django.urls import reverse
-from django.utils import timezone
 
 from accounts.models import AuditEvent, User
 from accounts.selectors import scope_for
-from evaluation import tasks
-from evaluation.errors import NothingToEvaluateError, RunNotOpenError, TooManyConfigurationsError
+from evaluation.errors import NothingToEvaluateError, RunNotOpenError, RunUnfinishedError, TooManyConfigurationsError
 from evaluation.models import CaseOutcome, EvaluationRun, GoldenSet, RunConfiguration
-from evaluation.services import judge_client, run_cases, run_components, runs
-from evaluation.services.comparison import configurations_compare
+from evaluation.services import judge_client
 from evaluation.services.golden import golden_import
 from evaluation.services.golden_files import GoldenRow
-from evaluation.services.run_files import baseline_compare, scores_by_question
-from evaluation.services.run_plans import ConfigurationPlan
-from evaluation.services.runs import (
+from evaluation.services.runs import asking, components, measuring
+from evaluation.services.runs.comparison import configurations_compare
+from evaluation.services.runs.files import baseline_compare, scores_by_question
+from evaluation.services.runs.lifecycle import (
     evaluation_run,
-    run_advance,
     run_cancel,
     run_pause,
     run_resume,
     run_start,
-    runs_resume,
 )
-from evaluation.services.worker_calls import CALL_LASTS
+from evaluation.services.runs.plans import ConfigurationPlan
 from knowledge.errors import RetrievalUnavailableError
-from knowledge.services.fencing import claim
 from knowledge.services.triples import triples_import
 from ragcore.errors import InvalidOptionsError
 from tests.admin.conftest import signed_in
-from tests.factories import ingest, make_admin, make_set, make_user
+from tests.evaluation.runs import job_of, run_work_off
+from tests.factories import examined, ingest, make_admin, make_set, make_user
+from tests.migrating import migrations_apply, migrations_unapply
 from tests.scripted_llm import Reply, serving
+from tests.work.contract import KindContract, work_off
+from work.claims import jobs_sweep
+from work.models import Job
+from work.runner import slice_run
+from work.services import work_retry
 
 TEXTS = {
     "ra": "# 随机接入\n\n随机接入是终端与基站建立上行同步的过程。",
@@ -118,6 +119,23 @@ def test_the_language_model_for_judging_judges_the_answers_of_a_run(admin, golde
     assert {one.trace["judge"]["model"] for one in CaseOutcome.objects.all()} == {"grader"}
     assert len(judge.requests) == 2
     assert "grader" in page.content.decode()
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_judge_that_cannot_judge_is_not_asked_and_the_record_says_so(admin, golden_set, settings):
+    by_rules = evaluation_run(scope=scope_for(admin), user=admin, golden_set=golden_set).configurations.get().figures
+    with serving() as judge:
+        judge.default = Reply(texts=(json.dumps(JUDGED),))
+        settings.LLM_JUDGE_BASE_URL, settings.LLM_JUDGE_MODEL = judge.url, "grader"
+        with examined("judge", judges=False):
+            run = evaluation_run(scope=scope_for(admin), user=admin, golden_set=golden_set)
+    page = signed_in(admin).get(
+        reverse("admin:evaluation_evaluationrun_case", args=[run.pk, golden_set.cases.first().pk])
+    )
+
+    assert judge.requests == []
+    assert run.configurations.get().figures["judge_score"] == by_rules["judge_score"]
+    assert "grader was not asked: its exam says that it cannot judge" in page.content.decode()
 
 
 @pytest.mark.django_db(transaction=True)
@@ -232,9 +250,9 @@ def test_what_fails_is_recorded_with_its_case_and_counts_as_nothing(admin, golde
     def fails_once(asked):
         if "carrier" in asked.row.question:
             raise RetrievalUnavailableError
-        return run_components._retrieval(asked)
+        return components._retrieval(asked)
 
-    monkeypatch.setitem(run_components.COMPONENTS, RunConfiguration.Component.RETRIEVAL, fails_once)
+    monkeypatch.setitem(components.COMPONENTS, RunConfiguration.Component.RETRIEVAL, fails_once)
 
     run = retrieval_run(admin, golden_set)
 
@@ -251,7 +269,7 @@ def test_a_failed_case_counts_only_in_the_figures_of_its_component(admin, golden
     def fails(asked):
         raise RetrievalUnavailableError
 
-    monkeypatch.setitem(run_components.COMPONENTS, component, fails)
+    monkeypatch.setitem(components.COMPONENTS, component, fails)
     plan = replace(RETRIEVAL, component=component)
 
     run = evaluation_run(scope=scope_for(admin), user=admin, golden_set=golden_set, configurations=[plan])
@@ -277,18 +295,6 @@ def test_only_cases_that_expect_the_same_are_compared(admin, golden_set):
     assert len(baseline_compare(of_questions, after).cases) == 2  # a file of an earlier version
 
 
-def test_a_worker_that_has_lost_its_run_neither_renews_nor_ends_it(admin, golden_set):
-    run = started(admin, golden_set)
-    first = claim(EvaluationRun.objects.all(), pk=run.pk)
-    second = claim(EvaluationRun.objects.all(), pk=run.pk)
-
-    assert runs._renew(first) is False
-    assert runs._renew(second) is True
-    runs._give_back(first, runs._Work(run, admin))
-    run.refresh_from_db()
-    assert (run.state, run.leased_until is not None) == ("running", True)
-
-
 def test_what_fails_while_it_is_measured_is_recorded_with_its_case_too(admin, golden_set, monkeypatch):
     def fails_once(observed, ranks):
         if len(named) == 0:
@@ -297,8 +303,8 @@ def test_what_fails_while_it_is_measured_is_recorded_with_its_case_too(admin, go
         return {}
 
     named = []
-    monkeypatch.setattr(runs, "_warm", lambda asked: None)
-    monkeypatch.setattr(run_cases, "_trace", fails_once)
+    monkeypatch.setattr(asking, "_warm", lambda case: None)
+    monkeypatch.setattr(measuring, "_trace", fails_once)
 
     run = retrieval_run(admin, golden_set)
 
@@ -332,40 +338,31 @@ def started(admin: User, golden_set: GoldenSet) -> EvaluationRun:
     return run_start(scope=scope_for(admin), user=admin, golden_set=golden_set, configurations=[RETRIEVAL])
 
 
-def test_a_worker_does_a_slice_and_calls_the_next_one(admin, golden_set):
+class TestRunEvaluation(KindContract):
+    @pytest.fixture(autouse=True)
+    def _cases(self, admin, golden_set):
+        self.admin, self.golden_set = admin, golden_set
+
+    def start(self):
+        return job_of(started(self.admin, self.golden_set))
+
+    def outcome(self, job):
+        return sorted(CaseOutcome.objects.values_list("case", "error")), job.done
+
+    def whole(self):
+        return [(case.pk, "") for case in self.golden_set.cases.order_by("pk")], 2
+
+
+def test_a_worker_does_a_slice_and_leaves_the_rest_to_the_next_one(admin, golden_set):
     run = started(admin, golden_set)
+    job = job_of(run)
 
-    assert run_advance(run_id=run.pk, seconds=0)
+    assert slice_run(job_id=job.pk, seconds=0)
     run.refresh_from_db()
-    assert (run.state, run.leased_until, CaseOutcome.objects.count()) == ("running", None, 1)
-    assert run_advance(run_id=run.pk)
+    assert (run.state, CaseOutcome.objects.count()) == ("running", 1)
+    assert slice_run(job_id=job.pk, seconds=60)
     run.refresh_from_db()
-    assert (run.state, CaseOutcome.objects.count()) == ("done", 2)
-    assert not run_advance(run_id=run.pk)
-
-
-def test_a_killed_worker_loses_no_case_and_does_none_twice(admin, golden_set, monkeypatch):
-    run = started(admin, golden_set)
-    store, deaths = runs.outcome_store, [KeyboardInterrupt]  # as the process ends: nothing is given back
-
-    def dies(**values):
-        store(**values)
-        if deaths:
-            raise deaths.pop()
-
-    monkeypatch.setattr(runs, "outcome_store", dies)
-    with pytest.raises(KeyboardInterrupt):
-        run_advance(run_id=run.pk)
-
-    assert not run_advance(run_id=run.pk)  # the lease of the dead holds
-    assert runs_resume() == 0
-    EvaluationRun.objects.update(leased_until=timezone.now() - timedelta(seconds=1))
-    assert runs_resume() == 1
-    assert run_advance(run_id=run.pk)
-
-    run.refresh_from_db()
-    assert run.state == EvaluationRun.State.DONE
-    assert CaseOutcome.objects.count() == len(set(CaseOutcome.objects.values_list("case", flat=True))) == 2
+    assert (run.state, run.finished is not None, CaseOutcome.objects.count()) == ("done", True, 2)
 
 
 def test_an_outcome_is_stored_once(admin, golden_set):
@@ -378,29 +375,43 @@ def test_an_outcome_is_stored_once(admin, golden_set):
 
 def test_a_run_is_paused_resumed_and_cancelled(admin, golden_set):
     run = started(admin, golden_set)
-    run_advance(run_id=run.pk, seconds=0)
+    slice_run(job_id=job_of(run).pk, seconds=0)
 
-    run_pause(run=run, actor=admin)
-    assert not run_advance(run_id=run.pk)
-    assert runs_resume() == 0
-    run_resume(run=run, actor=admin)
+    assert run_pause(run=run, actor=admin).state == "paused"
+    assert not slice_run(job_id=job_of(run).pk)
+    assert run_pause(run=run, actor=admin).state == "paused"
+    assert run_resume(run=run, actor=admin).state == "running"
     run = run_cancel(run=run, actor=admin)
 
-    assert (run.state, CaseOutcome.objects.count()) == ("cancelled", 1)
+    assert (run.state, run.finished is not None, CaseOutcome.objects.count()) == ("cancelled", True, 1)
     assert run.configurations.get().figures["recall@1"]["cases"] == 1
     with pytest.raises(RunNotOpenError):
         run_resume(run=run, actor=admin)
-    done = AuditEvent.objects.filter(action__startswith="run.").order_by("pk").values_list("action", flat=True)
-    assert list(done) == ["run.start", "run.pause", "run.resume", "run.cancel"]
+    actions = AuditEvent.objects.filter(action__startswith="run.").order_by("pk").values_list("action", flat=True)
+    assert list(actions) == ["run.start", "run.pause", "run.resume", "run.cancel"]
+
+
+def test_a_run_whose_job_is_tried_again_goes_on_with_the_cases_that_are_left(admin, golden_set):
+    run = started(admin, golden_set)
+    slice_run(job_id=job_of(run).pk, seconds=0)
+    run_cancel(run=run, actor=admin)
+
+    work_retry(scope=scope_for(admin), actor=admin, job_id=job_of(run).pk)
+
+    run.refresh_from_db()
+    assert (run.state, run.finished) == ("running", None)
+    run_work_off(run)
+    assert (run.state, run.figures["recall@1"]["cases"], CaseOutcome.objects.count()) == ("done", 2, 2)
 
 
 def test_two_runs_at_once_take_turns_and_both_end(admin, golden_set):
     first, second = started(admin, golden_set), started(admin, golden_set)
 
     for run in (first, second, first, second):
-        assert run_advance(run_id=run.pk, seconds=0)
+        assert slice_run(job_id=job_of(run).pk, seconds=0)
+    for run in (first, second):
+        assert run_work_off(run).state == "done"
 
-    assert set(EvaluationRun.objects.values_list("state", flat=True)) == {"done"}
     assert CaseOutcome.objects.count() == 4
 
 
@@ -408,19 +419,43 @@ def test_a_run_cannot_go_on_without_the_person_whose_rights_it_has(admin, golden
     run = started(admin, golden_set)
     User.objects.filter(pk=admin.pk).update(is_active=False)
 
-    assert run_advance(run_id=run.pk)
+    run_work_off(run)
 
-    run.refresh_from_db()
-    assert (run.state, CaseOutcome.objects.count()) == ("failed", 0)
+    assert (run.state, run.finished is not None, CaseOutcome.objects.count()) == ("failed", True, 0)
+    page = signed_in(make_admin("other")).get(reverse("admin:evaluation_evaluationrun_change", args=[run.pk]))
+    assert "The account of the person who started it is closed." in page.content.decode()
+
+
+def test_a_run_in_this_process_that_cannot_be_finished_is_told(admin, golden_set):
+    User.objects.filter(pk=admin.pk).update(is_active=False)
+
+    with pytest.raises(RunUnfinishedError):
+        retrieval_run(User.objects.get(pk=admin.pk), golden_set)
+
+
+def test_a_run_in_this_process_says_how_far_it_is_and_calls_no_worker(admin, golden_set):
+    progress = []
+
+    retrieval_run(admin, golden_set, on_case=lambda *counts: progress.append((*counts, jobs_sweep())))
+
+    assert list(dict.fromkeys(progress)) == [(1, 2, 0), (2, 2, 0)]
+
+
+def test_a_run_of_a_golden_set_that_is_deleted_ends(admin, golden_set):
+    job = job_of(started(admin, golden_set))
+    golden_set.delete()
+
+    work_off(job)
+
+    assert (job.state, job.done, EvaluationRun.objects.count()) == ("done", 0, 0)
 
 
 def test_a_run_keeps_the_cases_as_they_were_when_it_began(admin, golden_set):
     run = started(admin, golden_set)
     golden_set.cases.all().delete()
 
-    run_advance(run_id=run.pk)
+    run_work_off(run)
 
-    run.refresh_from_db()
     assert (run.state, run.figures["recall@1"]["value"]) == ("done", 1.0)
 
 
@@ -436,8 +471,9 @@ def test_runs_of_before_become_a_configuration_with_outcomes(admin, golden_set):
         {"id": 8, "milliseconds": 40, "found": [], "ndcg@10": 0.0, "recall@1": 0.0},
         {"question": "of a time without ids"},
     ]
-    with connection.cursor() as cursor:  # the field of that time
+    with connection.cursor() as cursor:  # the fields of that time
         cursor.execute("ALTER TABLE evaluation_evaluationrun ADD COLUMN cases jsonb NOT NULL DEFAULT '[]'")
+        cursor.execute("ALTER TABLE evaluation_evaluationrun ADD COLUMN leased_until timestamptz")
     make = old.get_model("evaluation", "EvaluationRun").objects.create
     common = {"golden_set_id": golden_set.pk, "options_sha256": "0" * 64, "figures": {"ndcg@10": {"value": 0.25}}}
     first = make(cases=cases, options={"answers": True, "mode": "bm25"}, **common)
@@ -456,27 +492,29 @@ def test_runs_of_before_become_a_configuration_with_outcomes(admin, golden_set):
     assert (bare.component, bare.retrieval_mode, bare.outcomes.count()) == ("retrieval", "hybrid", 0)
 
 
-def test_a_run_that_waits_for_its_turn_is_not_called_again_each_minute(admin, golden_set):
-    run = started(admin, golden_set)
-    assert runs_resume() == 0  # a worker is called to it already
-    run_advance(run_id=run.pk, seconds=0)
-    assert runs_resume() == 0
+@pytest.mark.django_db(transaction=True)
+def test_open_runs_of_before_get_jobs_and_go_on_behind_the_cases_that_they_have_asked(admin, golden_set):
+    over, running, paused = (started(admin, golden_set) for _ in range(3))
+    run_work_off(over)
+    slice_run(job_id=job_of(running).pk, seconds=0)
+    run_pause(run=paused, actor=admin)
+    try:
+        old = migrations_unapply("evaluation", "0023").get_model("evaluation", "EvaluationRun").objects
+        assert list(old.order_by("pk").values_list("state", "takes")) == [("done", 1), ("running", 1), ("paused", 1)]
+        assert Job.objects.count() == 0
+    finally:
+        migrations_apply("evaluation", "0023")
 
-    EvaluationRun.objects.update(called=timezone.now() - CALL_LASTS)  # the call was lost with its broker
-
-    assert [runs_resume(), runs_resume()] == [1, 0]
-
-
-def test_of_calls_that_have_piled_up_one_begins_a_slice(admin, golden_set, monkeypatch):
-    run, begun = started(admin, golden_set), []
-    monkeypatch.setattr(tasks, "run_advance", lambda *, run_id: begun.append(run_id))
-
-    tasks.advance_run(run_id=run.pk, takes=0)
-    EvaluationRun.objects.update(takes=1)  # as taking it does
-    tasks.advance_run(run_id=run.pk, takes=0)
-    tasks.advance_run(run_id=run.pk)  # a call of an earlier release
-
-    assert begun == [run.pk, run.pk]
+    jobs = Job.objects.order_by("pk")
+    assert list(jobs.values_list("subject", "state", "done", "total", "author", "attempt")) == [
+        (f"evaluation_run:{running.pk}", "queued", 1, 2, admin.pk, 1),
+        (f"evaluation_run:{paused.pk}", "paused", 0, 2, admin.pk, 1),
+    ]
+    assert [job.created for job in jobs] == [running.started, paused.started]
+    assert jobs_sweep() == 1
+    assert (run_work_off(running).state, run_resume(run=paused, actor=admin).state) == ("done", "running")
+    assert run_work_off(paused).state == "done"
+    assert CaseOutcome.objects.count() == 6
 
 
 def test_scores_of_a_model_are_not_compared_with_those_of_rules(admin, golden_set):

@@ -8,15 +8,16 @@ from django.urls import reverse
 from django.utils import timezone, translation
 
 from evaluation.admin import set_embedders
-from knowledge import model_registry
-from knowledge.backends import set_questions
+from knowledge import model_registry, set_questions
 from knowledge.model_setup import setup_forget
 from knowledge.models import EmbedderFit, IndexEntry, SearchModel, SetEmbedder
-from knowledge.services.set_embedder_fill import set_vectors_tend
+from knowledge.queue import FILL_SET_VECTORS, set_embedder_subject
 from tests.admin.conftest import signed_in
 from tests.factories import ingest, make_admin, make_set, make_user
+from tests.knowledge.fills import set_vectors_tend
 from tests.knowledge.test_embedder_switch import bag_of_words
 from tests.scripted_llm import Reply, serving
+from work.models import Job
 
 pytestmark = pytest.mark.django_db
 LIST, START, ACT = (reverse(f"admin:evaluation_set_embedders{part}") for part in ("", "_start", "_act"))
@@ -118,7 +119,9 @@ def test_a_model_in_use_is_shown_however_many_follow(owner, home, target):
 )
 def test_a_hundred_percent_are_shown_once_all_is_done(owner, home, target, state, done, total, percent):
     """Vectors of passages that come meanwhile count, too: there may be more of them than there were passages."""
-    chosen(home, target, 1, state=state, done=done, total=total)
+    row = chosen(home, target, 1, state=state)
+    work = {"kind": FILL_SET_VECTORS, "tenant_id": home.tenant_id, "subject": set_embedder_subject(row.pk)}
+    Job.objects.create(**work, done=done, total=total)
 
     assert f">{percent} %</progress>" in signed_in(owner).get(page_of(home)).content.decode()
 

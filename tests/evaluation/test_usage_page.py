@@ -59,7 +59,7 @@ def test_an_owner_sees_charts_and_no_question(asked):
     owner, own = asked
     page = signed_in(owner).get(reverse(PAGE)).content.decode()
 
-    assert page.count('class="us-chart"') == 5  # nothing came from the cache
+    assert page.count('class="us-chart"') == 6  # nothing came from the cache
     assert page.count("<strong>3</strong>") == 1
     assert "colleague" not in page.lower().replace("a colleague’s", "")
     assert ">Search<" in page

@@ -19,7 +19,10 @@ from ragcore.client_registry import tls_context
 from ragsite.embedded.processes import free_port, processes_in, wait_until
 from ragsite.env import PROJECT_ROOT
 
-NOT_INHERITED = ("DATABASE_URL", "REDIS_URL", "SECRET_KEY", "ADMIN_PASSWORD", "LLM_BASE_URL", "DJANGO_SETTINGS_MODULE")
+NOT_INHERITED = (
+    *("DATABASE_URL", "REDIS_URL", "SECRET_KEY", "ADMIN_PASSWORD", "LLM_BASE_URL", "LLM_FILE"),
+    "DJANGO_SETTINGS_MODULE",
+)
 START_SECONDS = 240
 SUPERVISOR, WEB, SCHEDULER, POSTGRES, REDIS = "supervisor", "web", "scheduler", "postgres", "redis"
 WEB_PROCESS = "web process"  # one of those that the web server starts

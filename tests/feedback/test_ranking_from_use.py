@@ -29,24 +29,31 @@ from knowledge.types import RetrievalRequest
 from tests.factories import ingest, make_admin, make_set, make_tenant, make_user, run_job, scope_of
 from tests.feedback.used_sources import ASKED, TEXTS, answer, people, used
 
-pytestmark = pytest.mark.django_db
-
 ON = {"retrieval": {"use_shift": 0.5}}
 
 
-@pytest.fixture
-def owner():
-    return make_admin()
+def corpus_make():
+    owner = make_admin()
+    home = make_set("radio", owners=[owner])
+    return owner, home, ingest(owner, home, **TEXTS)
+
+
+pytestmark = [pytest.mark.django_db, pytest.mark.starts_from(make=corpus_make)]
 
 
 @pytest.fixture
-def home(owner):
-    return make_set("radio", owners=[owner])
+def owner(kept_rows):
+    return kept_rows[0]
 
 
 @pytest.fixture
-def corpus(owner, home):
-    return ingest(owner, home, **TEXTS)
+def home(kept_rows):
+    return kept_rows[1]
+
+
+@pytest.fixture
+def corpus(kept_rows):
+    return kept_rows[2]
 
 
 @pytest.fixture

@@ -29,8 +29,13 @@ class Module:
     def lines(self) -> int:
         return len(self.text.splitlines())
 
+    @cached_property
+    def walk(self) -> list[ast.AST]:
+        """All nodes, in the order of `ast.walk`, which takes a second for the whole product."""
+        return list(ast.walk(self.tree))
+
     def nodes(self, *kinds: type[ast.AST]) -> Iterator[ast.AST]:
-        return (node for node in ast.walk(self.tree) if isinstance(node, kinds))
+        return (node for node in self.walk if isinstance(node, kinds))
 
     def functions(self) -> Iterator[Function]:
         yield from self.nodes(ast.FunctionDef, ast.AsyncFunctionDef)

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import ast
 import inspect
+import json
 import subprocess
 import sys
 from importlib import import_module
 from pkgutil import iter_modules
 
+import pytest
 from django.apps import apps as django_apps
 
 import knowledge.indexes
@@ -29,7 +31,7 @@ NO_RIGHTS_INVOLVED = {
     "entry_of",
     *("sets_read_for_facts", "documents_to_read"),  # a task reads for all tenants
     *("sets_read_for_entities", "documents_without_entities"),
-    *("passages_limits", "readings_to_ask"),
+    *("sets_read_by_model", "readings_to_ask"),
     *("switch_spec", "reranker_spec"),  # which models of the site
     *("entity_confidence", "sentences_of", "mentions_together", "curated_ids"),  # of what is given
     *("triples_with_words", "triples_around", "entity_key_of"),  # of facts that are given
@@ -37,10 +39,10 @@ NO_RIGHTS_INVOLVED = {
 }
 # who may call those of them that read facts: a task, and a page whose rows come from `triples_askable`
 CALLERS_WITHOUT_RIGHTS = {
-    "sets_read_for_facts": {"knowledge/services/facts.py"},
-    "documents_to_read": {"knowledge/services/facts.py"},
-    "sets_read_for_entities": {"knowledge/services/entities/reading.py"},
-    "documents_without_entities": {"knowledge/services/entities/reading.py"},
+    "sets_read_for_facts": {"knowledge/jobs/read_facts.py"},
+    "documents_to_read": {"knowledge/jobs/read_facts.py"},
+    "sets_read_for_entities": {"knowledge/jobs/read_entities.py"},
+    "documents_without_entities": {"knowledge/jobs/read_entities.py"},
     "triples_with_words": {"knowledge/admin/triples.py"},
     "triples_around": {"knowledge/admin/triples.py"},
 }
@@ -57,6 +59,19 @@ HEAVY = (
     "scipy",
     "openai",
 )
+WEB_PROCESS = f"""
+import json, sys, django
+django.setup()
+from knowledge.services.documents import upload_check
+for name in ("a.pdf", "a.xlsx", "a.pptx", "a.docx", "a.msg", "a.png"):
+    upload_check(name=name, size_bytes=1)
+of_format = [name for name in ("pypdfium2", "openpyxl", "pptx", "docx", "oxmsg") if name in sys.modules]
+import ragsite.asgi
+heavy = [name for name in {HEAVY!r} if name in sys.modules]
+import ragsite.urls
+from notifications.kinds import KINDS
+print(json.dumps({{"of a format": of_format, "heavy": heavy, "notifications": [*KINDS]}}))
+"""
 
 
 def test_readers_of_facts_without_rights_are_called_where_rights_were_asked():
@@ -188,18 +203,24 @@ def test_hand_written_sql_lives_with_the_indexes():
     ] == []
 
 
-def test_starting_the_web_process_loads_no_heavy_library():
-    script = (
-        f"import sys, django; django.setup(); import ragsite.asgi; print([m for m in {HEAVY!r} if m in sys.modules])"
-    )
-
-    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, cwd=ROOT, check=False)
-
+@pytest.fixture(scope="module")
+def web_process() -> dict[str, list[str]]:
+    """What a fresh process has loaded after it took files in and became a web process, and what it notifies of."""
+    done = subprocess.run([sys.executable, "-c", WEB_PROCESS], capture_output=True, text=True, cwd=ROOT, check=False)
     assert done.returncode == 0, done.stderr
-    assert done.stdout.strip().splitlines()[-1] == "[]"
+    said: dict[str, list[str]] = json.loads(done.stdout.strip().splitlines()[-1])
+    return said
 
 
-def test_the_web_process_knows_every_kind_of_notification():
+def test_taking_a_file_in_loads_no_library_of_its_format(web_process):
+    assert web_process["of a format"] == []
+
+
+def test_starting_the_web_process_loads_no_heavy_library(web_process):
+    assert web_process["heavy"] == []
+
+
+def test_the_web_process_knows_every_kind_of_notification(web_process):
     """One that it does not know is shown by its code."""
     declared = {
         node.args[0].value
@@ -207,25 +228,8 @@ def test_the_web_process_knows_every_kind_of_notification():
         for node in module.nodes(ast.Call)
         if isinstance(node.func, ast.Name) and node.func.id == "notification_kind"
     }
-    script = "import django; django.setup(); import ragsite.urls; from notifications.kinds import KINDS; print(*KINDS)"
 
-    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, cwd=ROOT, check=False)
-
-    assert done.returncode == 0, done.stderr
-    assert declared == set(done.stdout.split())
-
-
-def test_taking_a_file_in_loads_no_library_of_its_format():
-    script = (
-        "import sys, django; django.setup(); from knowledge.services.documents import upload_check\n"
-        "for name in ('a.pdf', 'a.xlsx', 'a.pptx', 'a.docx', 'a.msg', 'a.png'): upload_check(name=name, size_bytes=1)\n"
-        "print([m for m in ('pypdfium2', 'openpyxl', 'pptx', 'docx', 'oxmsg') if m in sys.modules])"
-    )
-
-    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, cwd=ROOT, check=False)
-
-    assert done.returncode == 0, done.stderr
-    assert done.stdout.strip().splitlines()[-1] == "[]"
+    assert declared == set(web_process["notifications"])
 
 
 SPREADSHEET_WRITERS = {"csv": {"writer", "DictWriter"}, "openpyxl": {"Workbook"}, "xlsxwriter": {"Workbook"}}

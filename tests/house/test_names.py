@@ -19,17 +19,14 @@ VAGUE = frozenset({
 # Folder → how many may be there: columns and fields of the API that others read, and what nobody has renamed yet.
 # Lower a number when names go. Where no line fits: none.
 CEILINGS = {
-    "ragcore": 4,
-    "ragcore/answerability": 63,
-    "ragcore/extractive": 350,
-    "ragcore/training": 220,
-    "accounts": 2,
+    "ragcore": 3,
+    "accounts": 1,
     "chat": 2,
     "feedback": 2,
     "ragsite": 1,
     "work": 3,
-    "knowledge": 254,
-    "evaluation": 483,
+    "knowledge": 193,
+    "evaluation": 190,
 }
 DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
 SIDES = {"left": "right", "one": "other"}  # of a box; the forms of a plural

@@ -20,6 +20,7 @@ LOCKS = {
     "requirements-dev.lock": 20,
     "requirements-audit.lock": 20,
     "requirements-ldap.lock": 3,
+    "requirements-llama.lock": 3,
 }
 PIN = re.compile(r"^([a-z0-9-]+)==\S+(?: ; [^\\]+)? \\\n((?:    --hash=sha256:[0-9a-f]{64}(?: \\)?\n)+)", re.MULTILINE)
 
@@ -61,13 +62,16 @@ def test_the_lock_files_hold_what_pyproject_asks_for_and_torch_alone_stands_apar
     assert names(extras["dev"]) <= runtime | pinned("requirements-dev.lock")
     assert names(extras["audit"]) <= pinned("requirements-audit.lock")
     assert names(extras["ldap"]) <= pinned("requirements-ldap.lock")
+    assert names(extras["llama"]) <= pinned("requirements-llama.lock")
 
 
 def test_nothing_is_installed_from_the_lock_files_without_looking_at_hashes():
-    for path in ("Makefile", "docker/Dockerfile", "scripts/ensure_ldap.sh"):
+    for path in ("Makefile", "docker/Dockerfile", "scripts/ensure_ldap.sh", "scripts/ensure_llama.sh"):
         text = (ROOT / path).read_text(encoding="utf-8").replace("$(LOCKED)", "--require-hashes --no-deps")
         text = text.replace("\\\n", " ")  # one command on two lines
-        uses = [line for line in text.splitlines() if re.search(r"-r requirements(-dev|-audit|-ldap)?\.lock", line)]
+        uses = [
+            line for line in text.splitlines() if re.search(r"-r requirements(-dev|-audit|-ldap|-llama)?\.lock", line)
+        ]
         assert uses
         assert all("--require-hashes --no-deps" in line for line in uses), path
 

@@ -248,7 +248,7 @@ def test_a_mail_whose_worker_was_killed_is_sent_when_its_lease_is_over(mailed, m
         notification_mail(notification_id=mailed.pk)
 
     assert not notification_mail(notification_id=mailed.pk)
-    Notification.objects.update(leased_until=timezone.now() - timedelta(seconds=1))
+    Notification.objects.update(lease_until=timezone.now() - timedelta(seconds=1))
     assert notification_mail(notification_id=mailed.pk)
 
 

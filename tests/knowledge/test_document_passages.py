@@ -29,13 +29,12 @@ def chunks_of(document):
     return list(rows.values_list("pk", flat=True))
 
 
-def whole(user, *chunks, most=60, within=None, **request):
+def whole(user, *chunks, most=60, limited_by=None, **request):
     found = document_passages(
-        scope=scope_of(user),
+        scope=scope_of(user).limited_to(scope_of(limited_by or user)),
         request=RetrievalRequest(query="", **request),
         chunks=chunks,
         most=most,
-        within=None if within is None else scope_of(within),
     )
     return [passage.chunk for passage in found]
 
@@ -57,7 +56,7 @@ def test_nobody_gets_a_document_that_they_may_not_see(owner, documents):
 
     assert whole(low, *fan) == []
     assert whole(make_user(tenant=make_tenant()), *fan) == []
-    assert whole(owner, *fan, within=low) == []
+    assert whole(owner, *fan, limited_by=low) == []
     assert whole(owner, *fan) == fan
 
 
@@ -98,4 +97,5 @@ def test_sections_are_within_the_rights_of_a_second_person_too(owner, documents)
     asked = {"scope": scope_of(owner), "request": RetrievalRequest(query=""), "chunks": fan[:1], "max_tokens": 9000}
 
     assert [[passage.chunk for passage in one] for one in sections_around(**asked)] == [fan]
-    assert sections_around(**asked, within=scope_of(make_user(clearance=2))) == []
+    asked["scope"] = asked["scope"].limited_to(scope_of(make_user(clearance=2)))
+    assert sections_around(**asked) == []

@@ -6,15 +6,18 @@ import pytest
 from django.db import connection
 
 from knowledge import model_registry
-from knowledge.model_setup import hosts_allowed
-from knowledge.models import EmbedderFit, SearchModel, WholeVector
+from knowledge.jobs import embed_site
+from knowledge.model_setup import hosts_allowed, setup_now
+from knowledge.models import EmbedderFit, IndexEntry, SearchModel, WholeVector
 from knowledge.search_model_setup import spec_of
 from knowledge.services import embedder_fill
-from knowledge.services.embedder_fill import vectors_tend
-from knowledge.services.embedder_switch import switch_start
+from knowledge.services.embedder_switch import switch_cancel, switch_pause, switch_resume, switch_start
 from knowledge.services.search_models import search_model_delete, search_model_test
+from tests.knowledge.fills import switch_fill, vectors_tend
 from tests.knowledge.test_embedder_switch import State, bag_of_words, corpus, platform, server, target, who
 from tests.scripted_llm import Reply
+from tests.work.contract import KindContract
+from work.services import work_cancel, work_pause, work_resume
 
 pytestmark = pytest.mark.django_db(transaction=True)
 __all__ = ["corpus", "platform", "server", "target", "who"]  # fixtures
@@ -22,22 +25,21 @@ __all__ = ["corpus", "platform", "server", "target", "who"]  # fixtures
 
 def test_one_model_that_fails_in_any_way_keeps_no_other_waiting(platform, who, target, corpus, monkeypatch):
     row = switch_start(**who, target=target)
-    tend = embedder_fill._tend
+    embedder = embed_site.embedder_of
 
-    def failing_first(task, *, until):
-        if task.is_live:
+    def failing_first(spec):
+        if spec == setup_now().embedder:
             raise ModuleNotFoundError("torch")
-        return tend(task, until=until)
+        return embedder(spec)
 
-    monkeypatch.setattr(embedder_fill, "_tend", failing_first)
+    monkeypatch.setattr(embed_site, "embedder_of", failing_first)
     vectors_tend()
     row.refresh_from_db()
-    assert (row.state, row.error_code) == (State.READY, "")
+    assert (row.state, switch_fill(row).error_code) == (State.READY, "")
 
-    monkeypatch.setattr(embedder_fill, "_tend", lambda *_task, **_until: 1 / 0)
+    monkeypatch.setattr(embed_site, "embedder_of", lambda _spec: 1 / 0)
     vectors_tend()
-    row.refresh_from_db()
-    assert row.error_code == "internal"
+    assert switch_fill(row).error_code == "internal"
 
 
 def test_vectors_that_are_no_numbers_are_told(who, target, corpus, server):
@@ -46,8 +48,8 @@ def test_vectors_that_are_no_numbers_are_told(who, target, corpus, server):
 
     vectors_tend()
 
-    row.refresh_from_db()
-    assert (row.error_code, row.error_data) == ("embedder_refused", {"reason": "answer_format"})
+    job = switch_fill(row)
+    assert (job.error_code, job.error_data) == ("embedder_refused", {"reason": "answer_format"})
 
 
 def test_a_model_that_was_changed_while_it_was_tested_is_not_tested(who, target, server):
@@ -91,14 +93,13 @@ def test_other_weights_behind_the_same_name_make_no_vectors_and_fail_the_test(wh
     def retrained(asked):
         return Reply(vectors=tuple(bag_of_words(f"{text} {text[:9]}")[::-1] for text in asked.body["input"]))
 
-    embedder_fill.entries_fill(
-        model_registry.embedder_of(spec_of(target, hosts_allowed())), spec_of(target, ()), alive=lambda _: None, most=2
-    )
+    with monkeypatch.context() as patch:
+        patch.setattr(embedder_fill, "FEW", 1)
+        embedder_fill.few_fill(model_registry.embedder_of(spec_of(target, hosts_allowed())), spec_of(target, ()))
     model_registry.embedder_of.cache_clear()
     server.respond = retrained
     vectors_tend()
-    row.refresh_from_db()
-    assert (row.error_data, WholeVector.objects.filter(embedding_model=row.model).count()) == (
+    assert (switch_fill(row).error_data, WholeVector.objects.filter(embedding_model=row.model).count()) == (
         {"reason": "other_weights", "model": row.model},
         2,
     )
@@ -107,10 +108,53 @@ def test_other_weights_behind_the_same_name_make_no_vectors_and_fail_the_test(wh
     server.respond = respond
     vectors_tend()
     row.refresh_from_db()
-    assert (row.state, row.error_code) == (State.READY, "")
+    assert (row.state, switch_fill(row).error_code) == (State.READY, "")
 
 
 def test_a_deleted_model_leaves_no_measurement(who, target):
     search_model_delete(**who, model=target)
 
     assert not EmbedderFit.objects.exists()
+
+
+class TestEmbedSite(KindContract):
+    @pytest.fixture(autouse=True)
+    def _target(self, who, target, corpus, monkeypatch):
+        self.who, self.target = who, target
+        monkeypatch.setattr(embedder_fill, "BATCH", 2)
+
+    def start(self):
+        self.row = switch_start(**self.who, target=self.target)
+        return switch_fill(self.row)
+
+    def outcome(self, job):
+        self.row.refresh_from_db()
+        return self.row.state == State.READY, WholeVector.objects.filter(embedding_model=self.row.model).count()
+
+    def whole(self):
+        return True, IndexEntry.objects.count()
+
+
+def test_a_switch_shows_what_is_done_with_its_job(who, target, corpus):
+    row = switch_start(**who, target=target)
+    acts = {**who, "job_id": switch_fill(row).pk}
+    states = []
+
+    for act in (work_pause, work_resume, work_cancel):
+        act(**acts)
+        row.refresh_from_db()
+        states.append(row.state)
+
+    assert states == [State.PAUSED, State.BUILDING, State.CANCELLED]
+    assert vectors_tend() == 0
+
+
+def test_the_job_of_a_switch_stands_still_and_ends_with_it(who, target, corpus):
+    row = switch_start(**who, target=target)
+    states = []
+
+    for act in (switch_pause, switch_resume, switch_cancel):
+        act(**who, switch_id=row.pk)
+        states.append(switch_fill(row).state)
+
+    assert states == ["paused", "queued", "cancelled"]

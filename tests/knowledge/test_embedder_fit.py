@@ -11,7 +11,7 @@ from django.db import connection, transaction
 
 from knowledge import model_registry
 from knowledge.embedder_fit import fit_forget, new_vectors_check, weights_verify
-from knowledge.indexes.statements import embedder_fill_try_lock, fetch
+from knowledge.indexes.statements import fetch, maintenance_try_lock
 from knowledge.model_setup import setup_forget
 from knowledge.models import EmbedderFit, SetVector, WholeVector
 from ragcore.errors import EmbedderRefusedError
@@ -195,7 +195,7 @@ def test_who_uses_a_model_for_the_first_time_keeps_the_locks_that_it_holds(confi
     other.start()
     other.join()
 
-    with embedder_fill_try_lock() as alone:
+    with maintenance_try_lock() as alone:
         embedder.embed_documents(["one"])
         held = session_locks()
 

@@ -13,7 +13,6 @@ from knowledge.model_errors import EmbedderSwitchError
 from knowledge.models import EmbedderSwitch, IndexEntry, TripleVector, WholeVector
 from knowledge.queue import SWEEP_VECTORS
 from knowledge.services import embedder_sweep, embedder_switch
-from knowledge.services.embedder_fill import vectors_tend
 from knowledge.services.embedder_sweep import models_in_deletion, vectors_sweep
 from knowledge.services.embedder_switch import (
     former_drop,
@@ -23,10 +22,10 @@ from knowledge.services.embedder_switch import (
     switch_start,
 )
 from knowledge.services.maintenance import maintenance_run
-from knowledge.services.triples import triples_tend
 from knowledge.tasks import sweep_vectors
 from tests.admin.conftest import signed_in
 from tests.factories import ingest
+from tests.knowledge.fills import switch_fill, triples_tend, vectors_tend
 from tests.knowledge.indexes.test_plans import indexes_used, visible
 from tests.knowledge.locks import Beside, apart
 from tests.knowledge.test_embedder_switch import State, corpus, platform, server, target, who
@@ -164,7 +163,7 @@ def test_a_model_that_is_begun_again_keeps_what_is_left_and_becomes_complete(who
     assert vectors_sweep(model=ready.model) == embedder_sweep.DROP_BATCH
 
     row = EmbedderSwitch.objects.get(state=State.BUILDING)
-    assert stored(row) == row.done == every - embedder_sweep.DROP_BATCH
+    assert stored(row) == switch_fill(row).done == every - embedder_sweep.DROP_BATCH
     vectors_tend()
     row.refresh_from_db()
     assert (row.state, stored(row), models_in_deletion()) == (State.READY, every, [])
@@ -213,13 +212,13 @@ def test_pages_of_deletion_are_read_by_the_primary_key(visible):
 
 def test_earlier_rows_are_brought_in_line(who, ready):
     given = {"target": ready.target, "model": ready.model}
-    old = migrations_unapply("knowledge", "0057", "0069").get_model("knowledge", "EmbedderSwitch").objects
+    old = migrations_unapply("knowledge", "0057", "0069", "0076").get_model("knowledge", "EmbedderSwitch").objects
     try:
         old.filter(pk=ready.pk).update(state="building")
         double = old.create(target_id=ready.target_id, model=ready.model, state="building")
         old.create(model="gone", state="dropped")
     finally:
-        migrations_apply("knowledge", "0057", "0069")
+        migrations_apply("knowledge", "0057", "0069", "0076")
 
     rows = {row.model: row for row in EmbedderSwitch.objects.filter(state__in=EmbedderSwitch.ENDED)}
     assert EmbedderSwitch.objects.get(state=State.BUILDING, **given).pk == double.pk

@@ -17,7 +17,6 @@ from evaluation.models import GatedChange
 from evaluation.services.gates import change_publish, change_settle
 from evaluation.services.golden import golden_import
 from evaluation.services.golden_files import GoldenRow
-from evaluation.services.runs import run_advance
 from knowledge import model_registry
 from knowledge.errors import MeasuredFirstError
 from knowledge.indexes.embedder_fill import is_complete
@@ -25,7 +24,6 @@ from knowledge.model_errors import EmbedderSwitchError, SearchModelInvalidError
 from knowledge.model_setup import setup_forget, setup_refresh
 from knowledge.models import EmbedderFit, EmbedderSwitch, EntryText, IndexEntry, SearchModel, TenantVectors, WholeVector
 from knowledge.services import embedder_fill, retrieve
-from knowledge.services.embedder_fill import vectors_tend
 from knowledge.services.embedder_sweep import vectors_sweep
 from knowledge.services.embedder_switch import (
     embedder_publish,
@@ -41,7 +39,9 @@ from knowledge.services.maintenance import vectors_merge
 from knowledge.services.search_models import search_model_delete, search_model_save, search_model_test
 from knowledge.types import RetrievalRequest
 from ragcore.errors import RagError
+from tests.evaluation.runs import run_work_off
 from tests.factories import ingest, make_admin, make_set, make_tenant, scope_of
+from tests.knowledge.fills import switch_fill, vectors_tend
 from tests.knowledge.locks import apart
 from tests.scripted_llm import Reply, serving
 
@@ -78,7 +78,6 @@ def server(settings):
         yield scripted
     setup_forget()
     model_registry.embedder_of.cache_clear()
-    embedder_fill._complete.clear()
 
 
 @pytest.fixture
@@ -120,7 +119,8 @@ def test_a_site_goes_to_another_model_and_back_without_a_gap(platform, who, targ
     assert (model_registry.live_model(), found(platform)) == (packaged, before)  # answered from the old index
     vectors_tend()
     row.refresh_from_db()
-    assert (row.state, row.done, row.total) == (State.READY, row.total, IndexEntry.objects.count())
+    job, every = switch_fill(row), IndexEntry.objects.count()
+    assert (row.state, job.state, job.done, job.total) == (State.READY, "done", every, every)
     assert found(platform) == before
     ingest(platform, corpus, late="A late page about the grounding of towers.")  # neither has a gap
 
@@ -167,7 +167,8 @@ def test_a_killed_paused_or_refused_worker_loses_nothing(platform, who, target, 
     server.respond = dies
     vectors_tend()
     row.refresh_from_db()
-    assert (row.state, row.done, row.error_code) == (State.BUILDING, 2, "embedder_refused")
+    job = switch_fill(row)
+    assert (row.state, job.done, job.error_code) == (State.BUILDING, 2, "embedder_refused")
     with pytest.raises(EmbedderSwitchError, match="Not all passages"):
         switch_finish(**who, switch_id=row.pk)
     assert found(platform)
@@ -178,7 +179,8 @@ def test_a_killed_paused_or_refused_worker_loses_nothing(platform, who, target, 
     switch_resume(**who, switch_id=row.pk)
     vectors_tend()
     row.refresh_from_db()
-    assert (row.state, row.done, row.error_code) == (State.READY, row.total, "")
+    job = switch_fill(row)
+    assert (row.state, job.done, job.error_code) == (State.READY, job.total, "")
 
     switch_cancel(**who, switch_id=row.pk)
     vectors_sweep()
@@ -249,8 +251,7 @@ def test_golden_sets_are_asked_with_both_models_before_the_switch(platform, who,
     change = GatedChange.objects.get()
     before = len(server.requests)
     for run in change.runs.all():
-        while run_advance(run_id=run.pk, seconds=60):
-            pass
+        run_work_off(run)
     assert [asked.body["input"] for asked in server.requests[before:]][0][0].startswith("query: ")
     assert (change_settle(change=change).state, model_registry.live_model()) != ("measuring", row.model)
     GatedChange.objects.update(state="failed")

@@ -6,8 +6,10 @@ from accounts.errors import NotAllowedError, NotFoundError
 from accounts.models import Tenant
 from knowledge.errors import GraphNotBuiltError
 from knowledge.indexes.entity_graph import MOST_INSIDE
+from knowledge.jobs import read_entities
 from knowledge.lexicon_errors import EntityDecisionError
 from knowledge.models import Document, Entity, EntityReading, Mention
+from knowledge.queue import READ_ENTITIES
 from knowledge.selectors.entities import (
     entities_listed,
     entity_aliases,
@@ -22,15 +24,17 @@ from knowledge.services import document_delete, retrieve
 from knowledge.services.entities import (
     entities_attributes_changed,
     entities_merge,
-    entities_tend,
     entity_decision_undo,
     entity_reject,
     entity_split,
 )
 from knowledge.services.entities.reading import passages_read
 from knowledge.types import RetrievalRequest
-from tests.factories import ingest, make_set, make_user, scope_of
+from tests.factories import ingest, make_set, make_tenant, make_user, scope_of
+from tests.knowledge.fills import entities_tend
 from tests.knowledge.locks import apart
+from tests.work.contract import KindContract
+from work.upkeep import due_start
 
 pytestmark = pytest.mark.django_db
 
@@ -338,9 +342,44 @@ def test_an_entity_of_ten_thousand_mentions_costs_no_more_than_its_limit(owner):
         for number in range(10_000)
     )  # fmt: skip
     scope = scope_of(owner)
-    graph = graph_of_search(scope=scope, visible=visible_to(scope=scope), sets=(), within=None, lexicon=None)
+    graph = graph_of_search(scope=scope, visible=visible_to(scope=scope), sets=(), lexicon=None)
 
     assert len(graph.places([one.entity_id], heads=20, each=40)) <= 60
     assert graph.degrees([one.entity_id], most=100) == {one.entity_id: 100}
     assert len(graph.inside([one.chunk_id])[0]) <= MOST_INSIDE
     assert "person" in found(owner)[0]
+
+
+class TestReadEntities(KindContract):
+    @pytest.fixture(autouse=True)
+    def _documents(self, owner, monkeypatch):
+        self.owner = owner
+        monkeypatch.setattr(read_entities, "BATCH", 1)
+        ingest(owner, make_set(owners=[owner]), film=FILM, person=PERSON, town=TOWN)
+
+    def start(self):
+        return due_start(kind=READ_ENTITIES)[0]
+
+    def outcome(self, job):
+        return EntityReading.objects.count(), {"bojan hladek", "ljuba"} & names(self.owner)
+
+    def whole(self):
+        return 3, {"bojan hladek", "ljuba"}
+
+
+def test_each_tenant_has_its_turn(owner, monkeypatch):
+    monkeypatch.setattr(read_entities, "BATCH", 1)
+    monkeypatch.setattr(read_entities, "TURN_SECONDS", 0.0)
+    other = make_user("other", tenant=make_tenant())
+    for person in (owner, other):
+        ingest(person, make_set(f"of {person.username}", owners=[person], tenant=person.tenant), film=FILM, town=TOWN)
+    order = []
+    read = read_entities.documents_read
+    monkeypatch.setattr(
+        read_entities, "documents_read", lambda rows, *rest: order.append(rows[0].tenant_id) or read(rows, *rest)
+    )
+
+    entities_tend()
+
+    first, second = sorted((owner.tenant_id, other.tenant_id))
+    assert order == [first, second, first, second]

@@ -4,23 +4,26 @@ import re
 import pytest
 from django.utils import timezone
 
-from knowledge.models import FactReading, Triple
+from knowledge.models import FactReading, Triple, TripleVector
+from knowledge.queue import READ_FACTS
 from knowledge.selectors.facts import RETRY_PAUSE
 from knowledge.selectors.triples import triples_askable
-from knowledge.services import document_delete, model_slots
+from knowledge.services import document_delete, facts, model_slots
 from knowledge.services.facts import MOST_TRIES
 from knowledge.services.triple_search import triples_retrieve_and_rewrite
-from knowledge.services.triples import triples_tend
 from ragcore.graph.extraction import extract_facts
 from ragcore.graph.model_extraction import MODEL_RULES
 from ragcore.llm.openai_chat import OpenAIChatModel
 from tests.factories import ingest, make_set, make_tenant, make_user, scope_of
+from tests.knowledge.fills import triples_tend
 from tests.knowledge.locks import apart
 from tests.scripted_llm import Reply, serving
+from tests.work.contract import KindContract
+from work.upkeep import due_start
 
 pytestmark = pytest.mark.django_db
 TEXT = "The Control Unit is part of the base station. VSWR faults causes power loss."
-READ = {"facts": {"extract": True}}
+READ = {"facts": {"reading": "model"}}
 
 
 @pytest.fixture
@@ -169,8 +172,9 @@ def test_a_model_reads_passages_once_and_what_it_invents_is_dropped(owner, model
 
 
 @pytest.mark.django_db(transaction=True)
-def test_reading_by_a_model_that_is_away_goes_on_later_and_asks_no_more_than_the_set_allows(owner, model):
-    into = make_set(owners=[owner], options={"facts": {"extract": True, "model_passages": 2}})
+def test_reading_by_a_model_that_is_away_goes_on_later_and_asks_no_more_than_it_may(owner, model, monkeypatch):
+    monkeypatch.setattr(facts, "MOST_ASKED", 2)
+    into = make_set(owners=[owner], options=READ)
     texts = (f"# Part {n}\n\n" + f"The Rectifier {n} feeds the Relay Board {n} of the cabinet. " * 60 for n in range(5))
     document = ingest(owner, into, doc="\n\n".join(texts))["doc"]
     assert document.live_version.chunks.filter(kind="body").count() > 2
@@ -258,10 +262,26 @@ def test_a_document_for_which_the_model_never_answers_keeps_no_other_from_it_and
 
 @pytest.mark.django_db(transaction=True)
 def test_a_set_may_be_read_by_rules_alone(owner, model):
-    into = make_set(owners=[owner], options={"facts": {"extract": True, "model_passages": 0}})
+    into = make_set(owners=[owner], options={"facts": {"reading": "rules"}})
     ingest(owner, into, doc=TEXT)
 
     triples_tend()
 
     assert seen(owner) == {"Control Unit", "VSWR faults"}
     assert model.requests == []
+
+
+class TestReadFacts(KindContract):
+    @pytest.fixture(autouse=True)
+    def _documents(self, owner):
+        self.owner, into = owner, make_set(owners=[owner], options=READ)
+        ingest(owner, into, doc=TEXT, other="The Power Unit is part of the rack.")
+
+    def start(self):
+        return due_start(kind=READ_FACTS)[0]
+
+    def outcome(self, job):
+        return seen(self.owner), FactReading.objects.count(), TripleVector.objects.count()
+
+    def whole(self):
+        return {"Control Unit", "VSWR faults", "Power Unit"}, 2, 3

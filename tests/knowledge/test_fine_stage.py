@@ -34,8 +34,9 @@ CHINESE = {
 }
 
 
-def search(user, query, *, within=None, **request):
-    return retrieve(scope=scope_of(user), request=RetrievalRequest(query=query, **request), within=within)
+def search(user, query, *, limited_by=None, **request):
+    scope = scope_of(user).limited_to(scope_of(limited_by or user))
+    return retrieve(scope=scope, request=RetrievalRequest(query=query, **request))
 
 
 def names(result):
@@ -246,7 +247,7 @@ def test_a_passage_counts_once_however_many_entries_it_has(owner, common):
         IndexEntry.objects.filter(pk=first.pk).update(representation="question")
         IndexEntry.objects.bulk_create([copied(first)])
 
-    result = search(owner, "fan turns", rerank=False, options={"fine_limit": 10, "deduplicate": False})
+    result = search(owner, "fan turns", rerank=False, options={"deduplicate": False})
 
     assert sorted(names(result)) == ["a", "b", "c"]
     assert {c.passage.external_id for c in result.state.candidates if "dense" in c.scores} == {"a", "b", "c"}
@@ -302,6 +303,21 @@ def test_an_advanced_answer_asks_in_several_forms_and_gives_each_a_place(owner):
 
 
 @pytest.mark.usefixtures("corpus")
+def test_an_abbreviation_that_is_written_out_takes_no_form_from_an_advanced_answer(owner):
+    request = RetrievalRequest(
+        query="What happens in RA?", forms=("What happens in random access?",), style="advanced", top_k=6
+    )
+
+    result = retrieve(scope=scope_of(owner), request=request)
+
+    assert note(result, "merge.queries")["queries"] == [
+        "What happens in RA?",
+        "What happens in random access?",
+        "happens ra",
+    ]
+
+
+@pytest.mark.usefixtures("corpus")
 def test_an_advanced_question_of_topic_words_only_is_asked_once(owner):
     result = search(owner, "random access preamble", style="advanced")
 
@@ -341,7 +357,7 @@ def test_with_a_second_person_only_what_both_may_see_is_found(worlds, mode):
     assert set(names(search(one, "fan turns", mode=mode, options=options))) == {"open", "high", "mine"}
     assert set(names(search(other, "fan turns", mode=mode, options=options))) == {"open", "theirs"}
     for first, second in ((one, other), (other, one)):
-        both = search(first, "fan turns", within=scope_of(second), mode=mode, options=options)
+        both = search(first, "fan turns", limited_by=second, mode=mode, options=options)
         assert names(both) == ["open"]
         assert both.searched == 1
 
@@ -349,8 +365,8 @@ def test_with_a_second_person_only_what_both_may_see_is_found(worlds, mode):
 def test_people_of_two_tenants_have_nothing_in_common(worlds):
     stranger = make_user(tenant=make_tenant())
 
-    assert names(search(worlds[0], "fan turns", within=scope_of(stranger))) == []
-    assert names(search(stranger, "fan turns", within=scope_of(worlds[0]))) == []
+    assert names(search(worlds[0], "fan turns", limited_by=stranger)) == []
+    assert names(search(stranger, "fan turns", limited_by=worlds[0])) == []
 
 
 def test_misspelt_words_do_not_lead_around_the_second_persons_rights(owner, common):
@@ -358,7 +374,7 @@ def test_misspelt_words_do_not_lead_around_the_second_persons_rights(owner, comm
     ingest(owner, common, clearance=3, secret="The codename is Zanzibar.")
 
     assert search(owner, "zanzibra", mode="bm25").state.query.corrections
-    assert search(owner, "zanzibra", mode="bm25", within=scope_of(low)).state.query.corrections == {}
+    assert search(owner, "zanzibra", mode="bm25", limited_by=low).state.query.corrections == {}
 
 
 # ── odd questions ───────────────────────────────────────────────────────────────────────────────

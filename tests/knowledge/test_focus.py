@@ -4,8 +4,9 @@ from dataclasses import replace
 
 import pytest
 
+from knowledge.search_profile import Retrieved
 from knowledge.services.focus import BONUS, MOST_IN_FOCUS, STAGE, narrowed_to_focus, with_focus
-from knowledge.types import Filters, RetrievalRequest, Retrieved
+from knowledge.types import Filters, RetrievalRequest
 from ragcore.types import Candidate, Query, State
 
 

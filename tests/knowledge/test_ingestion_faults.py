@@ -20,11 +20,11 @@ from knowledge.services import documents_bulk, ingestion_advance, leases_sweep
 from knowledge.services.ingestion import advance, chunk_and_represent, item_state, parse_and_ocr
 from knowledge.services.ingestion.chunk_and_represent import item_represent
 from knowledge.services.ingestion.item_state import ItemLease, items_claim
-from knowledge.services.leases import LeaseLostError
 from ragcore.errors import CorruptDocumentError
 from tests.factories import ingest, run_job, scope_of
 from tests.knowledge.locks import wait_for_lock
 from tests.knowledge.uploads import upload
+from work.errors import LeaseLostError
 from work.faults import StoreUnavailableError
 
 pytestmark = pytest.mark.django_db

@@ -21,7 +21,7 @@ from tests.factories import ingest, reweighed, scope_of
 
 pytestmark = pytest.mark.django_db
 
-EVERYTHING = {"representations": {"summaries": True, "questions": True, "tables": True, "captions": True}}
+EVERYTHING = {"representations": {"summaries": True, "questions": True, "tables": True}}
 LONG = "The beam manager selects the strongest beam of the cell. " * 30
 TABLE = "Limits\n\n| alarm | level |\n|---|---|\n| 26501 | major |\n| 26529 | minor |\n"
 

@@ -6,9 +6,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from knowledge.search_profile import Retrieved
 from knowledge.services import retrieve
 from knowledge.services.merging import STAGE, merge_results
-from knowledge.types import RetrievalRequest, Retrieved
+from knowledge.types import RetrievalRequest
 from ragcore.types import Candidate, Passage, Query, State
 from tests.factories import ingest, scope_of
 
@@ -50,6 +51,22 @@ def test_documents_that_a_form_names_come_first():
 
     assert order(merge_results([naming, other], top_k=4)) == [3, *order(merge_results([plain, other], top_k=4))[:3]]
     assert order(merge_results([naming, other], top_k=2))[0] == 3
+
+
+def test_the_best_passages_of_the_first_documents_of_each_form_stay():
+    def of_documents(ranking, documents):
+        candidates = (
+            replace(one, document=document) for one, document in zip(ranking.state.candidates, documents, strict=True)
+        )
+        return replace(ranking, state=replace(ranking.state, candidates=tuple(candidates)))
+
+    first = of_documents(found({1: 9.0, 2: 8.0, 3: 7.0, 4: 6.0, 5: 5.0}), (10, 10, 20, 30, 40))
+    second = of_documents(found({6: 4.0, 7: 3.0, 8: 2.0}), (50, 60, 70))
+
+    merged = merge_results([first, second], top_k=3, documents_each=3)
+
+    assert set(order(merged)) == {1, 3, 4, 6, 7, 8}  # three documents of each, also beyond top_k
+    assert order(merge_results([first, second], top_k=3))[0] == 1
 
 
 # ── one form ────────────────────────────────────────────────────────────────────────────────────

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import time
-from datetime import timedelta
 from importlib import import_module
 
 import pytest
 from django.db import connection
 from django.db.migrations.executor import MigrationExecutor
 from django.test.utils import CaptureQueriesContext
+from django.utils import timezone
 
 from knowledge.indexes.corpus_epoch import epoch_advance
 from knowledge.models import (
@@ -17,28 +17,41 @@ from knowledge.models import (
     Document,
     DocumentNames,
     DocumentVersion,
+    EmbedderSwitch,
     IndexEntry,
     IngestJob,
     LexiconChange,
+    QueryAdapter,
     RepresentationRetry,
+    RerankerFit,
+    SearchModel,
+    SetEmbedder,
     SiteOptions,
+    Source,
     SyncRun,
     TenantVectors,
     VectorCells,
     WholeVector,
 )
+from knowledge.queue import (
+    FILL_SET_VECTORS,
+    FILL_VECTORS,
+    set_embedder_subject,
+    switch_subject,
+)
 from knowledge.selectors import job_get
 from knowledge.services import document_delete, vector_rotations
 from knowledge.services.edits import chunk_replace
-from knowledge.services.sources import sources_start_due, sync_run
-from knowledge.services.sources.sync_runs import LEASE_SECONDS
+from knowledge.services.fill_jobs import fill_of
 from tests.factories import ingest, make_admin, make_set, scope_of
-from tests.knowledge.sources.building import folder_source
+from tests.knowledge.sources.building import folder_source, sync_run
 from tests.migrating import migrations_apply, migrations_unapply, models_rendered_late
+from work.claims import jobs_sweep
+from work.models import Job
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
-RUNS = ("knowledge", "0008", "0009")
+RUNS = ("knowledge", "0008", "0009", "0072", "0073", "0074")
 COUNTS = {"found": 7, "new": 2, "changed": 1, "left_out": 0, "deleted": 0, "refused_more": 0, "unchanged": 3}
 MESSAGES = {"refused": [{"path": "a.bin", "code": "x", "message": "No."}], "faults": [], "notes": []}
 LONG = " ".join(f"The cell number {n} serves slice {n} with timer T{n} of the network." for n in range(12))
@@ -51,7 +64,14 @@ def owner():
 
 
 @pytest.fixture
-def old_jobs(owner):
+def reading(owner):
+    """Two sources that seem to be read."""
+    values = {"tenant": owner.tenant, "owner": owner, "kind": "folder", "outcome": "running"}
+    return [Source.objects.create(name=name, **values) for name in ("read", "forgotten")]
+
+
+@pytest.fixture
+def old_jobs(owner, reading):
     """Makes jobs as they were stored before runs had rows; ends with the present schema, whatever happens."""
     made = migrations_unapply(*RUNS).get_model("knowledge", "IngestJob").objects
 
@@ -63,32 +83,41 @@ def old_jobs(owner):
     migrations_apply(*RUNS)
 
 
-def test_runs_that_wait_go_on_or_are_over_become_rows_and_reports_again(old_jobs, owner, settings, tmp_path):
+def test_runs_that_wait_go_on_or_are_over_become_rows_and_reports_again(old_jobs, owner, reading, settings, tmp_path):
     beat = time.time() - 20
+    source, without_run = reading
     state = {"state": "waiting", "trigger": "schedule", "waiting": [5, 3], "heartbeat": beat, "before": {"found": 4}}
     waiting = old_jobs(**state)
-    running = old_jobs(state="running", trigger="person", waiting=[3], heartbeat=beat, token="abc", before={"found": 4})
+    running = old_jobs(
+        state="running", trigger="person", waiting=[source.pk], heartbeat=beat, token="abc", before={"found": 4}
+    )
     done = old_jobs(state="done", trigger="command", heartbeat=beat)
     fetch = old_jobs(state="waiting", trigger="webhook", request={"url": "https://docs.invalid/p"}, heartbeat=beat)
     archive = old_jobs(state="done", trigger="archive")
-    lost = old_jobs(state="running", token="abc", heartbeat=time.time() - LEASE_SECONDS - 1, before={"found": 0})
+    lost = old_jobs(state="running", token="abc", heartbeat=time.time() - 301, before={"found": 0})
 
     migrations_apply(*RUNS)
 
-    runs = {run.pk: run for run in SyncRun.objects.all()}
+    runs = {run.pk: run for run in SyncRun.objects.select_related("work")}
     assert {pk: run.state for pk, run in runs.items()} == {
         waiting: "waiting",
-        running: "running",
+        running: "waiting",  # for the next worker: those of before are gone
         done: "done",
         fetch: "waiting",
-        lost: "running",
+        lost: "waiting",
     }
     assert archive not in runs
-    assert (runs[waiting].trigger, runs[waiting].pending_sources) == ("schedule", [5, 3])
-    assert runs[running].checkpoint == {"found": 4}
-    assert runs[running].lease_until - runs[running].heartbeat == timedelta(seconds=LEASE_SECONDS)
-    assert runs[running].heartbeat.timestamp() == pytest.approx(beat)
+    work = runs[waiting].work
+    assert (runs[waiting].trigger, work.kind, work.subject) == ("schedule", "knowledge.sync_sources", f"job:{waiting}")
+    assert (work.tenant_id, work.author_id) == (owner.tenant_id, owner.pk)
+    assert work.arguments == {"job_id": waiting, "sources": [5, 3], "trusted_folder": ""}
+    assert runs[running].work.checkpoint == {"position": 0, "counts": {"found": 4}}
     assert runs[fetch].request == {"url": "https://docs.invalid/p"}
+    assert (runs[fetch].work.kind, runs[fetch].work.arguments) == ("knowledge.fetch_page", {"job_id": fetch})
+    source.refresh_from_db()
+    assert (source.run_id, source.outcome) == (running, "running")
+    without_run.refresh_from_db()
+    assert (without_run.run_id, without_run.outcome) == (None, "failed")
     assert all(job.report == {**COUNTS, **MESSAGES} for job in IngestJob.objects.all())
     status = job_get(scope=scope_of(owner), job_id=done)
     assert (status.state, [error["code"] for error in status.errors]) == ("partial", ["x"])
@@ -96,7 +125,7 @@ def test_runs_that_wait_go_on_or_are_over_become_rows_and_reports_again(old_jobs
     old = migrations_unapply(*RUNS).get_model("knowledge", "IngestJob").objects
 
     report = old.get(pk=waiting).report
-    assert report.pop("heartbeat") == pytest.approx(beat)
+    assert report.pop("heartbeat") == pytest.approx(time.time(), abs=300)  # when it was taken back
     wanted = {**COUNTS, **MESSAGES, **EMPTY, **state}
     assert report == {name: value for name, value in wanted.items() if name != "heartbeat"}
     assert old.get(pk=archive).report == {**COUNTS, **MESSAGES, **EMPTY, "state": "done", "trigger": "archive"}
@@ -111,10 +140,12 @@ def check_taken_up_again(owner, settings, folder, *, job_id):
     settings.SOURCE_FOLDERS = [str(folder)]
     (folder / "a.txt").write_text("one")
     source = folder_source(owner, folder)
-    SyncRun.objects.filter(pk=job_id).update(pending_sources=[source.pk])
+    work = SyncRun.objects.get(pk=job_id).work
+    work.arguments = {**work.arguments, "sources": [source.pk]}
+    work.save(update_fields=["arguments"])
 
-    assert job_get(scope=scope_of(owner), job_id=job_id).state == "running"
-    assert job_id in sources_start_due()
+    assert job_get(scope=scope_of(owner), job_id=job_id).state == "queued"
+    assert jobs_sweep() > 0
     done = sync_run(job_id=job_id)
 
     assert (done.run.state, done.report["found"], done.report["new"]) == ("done", 1, COUNTS["new"] + 1)
@@ -367,6 +398,96 @@ def test_options_that_became_fields_leave_the_settings_of_sites_and_sets(owner):
     )
 
 
+NOBODY_SETS = ("knowledge", "0080")
+
+
+@pytest.mark.parametrize(
+    ("site", "of_set", "site_after", "set_after"),
+    [
+        (
+            {"retrieval": {"top_k": 7, "exact": False}, "answer": {"loop_tokens": 900, "style": "simple"}},
+            {"retrieval": {"query_adapter": 0, "fused_limit": 40}, "representations": {"captions": False}},
+            {"retrieval": {"top_k": 7}, "answer": {"style": "simple"}},
+            {"retrieval": {"fused_limit": 40}, "representations": {}},
+        ),
+        (
+            {"facts": {"extract": True, "entities": False}},
+            {"facts": {"model_passages": 0}},
+            {"facts": {"reading": "model", "entities": False}},
+            {"facts": {"reading": "rules"}},
+        ),
+        (
+            {"facts": {"model_passages": 0}},
+            {"facts": {"extract": True}},
+            {"facts": {}},
+            {"facts": {"reading": "rules"}},
+        ),
+        (
+            {"facts": {"extract": True, "model_passages": 90}},
+            {"facts": {"extract": False}},
+            {"facts": {"reading": "model"}},
+            {"facts": {"reading": "off"}},
+        ),
+        ({"facts": {"extract": True}}, {"facts": {}}, {"facts": {"reading": "model"}}, {"facts": {}}),
+    ],
+)
+def test_options_that_nobody_sets_leave_the_settings_and_who_reads_for_facts_stays(
+    owner, site, of_set, site_after, set_after
+):
+    SiteOptions.objects.update_or_create(tenant=owner.tenant, defaults={"options": site})
+    home = make_set("first", owners=[owner], options=of_set)
+    try:
+        migrations_unapply(*NOBODY_SETS)
+    finally:
+        migrations_apply(*NOBODY_SETS)
+
+    home.refresh_from_db()
+    assert SiteOptions.objects.get(tenant=owner.tenant).options == site_after
+    assert home.options == set_after
+
+
+# ── background work ─────────────────────────────────────────────────────────────────────────────
+
+FILLS = ("knowledge", "0076")
+
+
+@pytest.fixture
+def fills(owner):
+    """A change of the site's model that is being made, one of a set that is paused, and one that is ready."""
+    model = SearchModel.objects.create(task="embed", provider="server", name="m", url="http://m", vectors="m")
+    switch = EmbedderSwitch.objects.create(target=model, model="m", author=owner)
+    named = {"tenant_id": owner.tenant_id, "target": model, "model": "m", "number": 1, "author": owner}
+    homes = [make_set(name, owners=[owner]) for name in ("first", "second")]
+    paused, ready = (
+        SetEmbedder.objects.create(**named, knowledge_set=home, state=state)
+        for home, state in zip(homes, ("paused", "ready"), strict=True)
+    )
+    return switch, paused, ready
+
+
+def test_vectors_that_are_being_made_go_on_as_jobs(owner, fills):
+    switch, paused, ready = fills
+    before = migrations_unapply(*FILLS)
+    try:
+        failed = {"error_code": "embedder_refused", "error_data": {"reason": "answer_format"}}
+        switches = before.get_model("knowledge", "EmbedderSwitch").objects
+        switches.filter(pk=switch.pk).update(done=3, total=9, **failed)
+        before.get_model("knowledge", "SetEmbedder").objects.filter(pk__in=[paused.pk, ready.pk]).update(
+            done=4, total=4, heartbeat=timezone.now()
+        )
+    finally:
+        migrations_apply(*FILLS)
+
+    site = fill_of(FILL_VECTORS, switch_subject(switch.pk))
+    assert (site.state, site.done, site.total, site.author_id) == ("queued", 3, 9, None)
+    assert {"error_code": site.error_code, "error_data": site.error_data} == failed
+    of_sets = [fill_of(FILL_SET_VECTORS, set_embedder_subject(row.pk)) for row in (paused, ready)]
+    assert [(job.state, job.done, job.tenant_id) for job in of_sets] == [
+        ("paused", 4, owner.tenant_id),
+        ("done", 4, owner.tenant_id),
+    ]
+
+
 # ── everything, in the long form ────────────────────────────────────────────────────────────────
 
 
@@ -396,3 +517,60 @@ def test_numbers_of_epochs_go_on_from_the_highest_in_use(owner):
     epoch_advance(tenant_id=owner.tenant_id)
     epoch = CorpusEpoch.objects.get(tenant_id=owner.tenant_id)
     assert epoch.value == epoch.everywhere > 500
+
+
+# ── trainings ───────────────────────────────────────────────────────────────────────────────────
+
+TRAININGS = ("knowledge", "0077", "0078")
+
+
+def test_trainings_go_on_as_jobs_and_come_back(owner):
+    home = make_set("radio", owners=[owner])
+    common = {"tenant_id": owner.tenant_id, "author_id": owner.pk}
+    of_set = {**common, "knowledge_set_id": home.pk, "model": "words", "origins": ["title"]}
+    fault = {"error_code": "adapter_training", "error_message": "It was …"}
+    lost = {**fault, "error_data": {"reason": "lost"}}
+    few = {**fault, "error_data": {"reason": "few", "found": 1, "least": 20}}
+    try:
+        apps = migrations_unapply(*TRAININGS)
+        adapters, fits = (apps.get_model("knowledge", name).objects for name in ("QueryAdapter", "RerankerFit"))
+        adapters.create(**of_set, number=1, state="ready", weights=b"w", round=7, rounds=40, seconds=9.5, starts=1)
+        adapters.create(**of_set, number=2, state="failed", **lost)
+        adapters.create(**of_set, number=3, state="failed", **few)
+        under_way = {"starts": 2, "slices": 1, "checkpoint": b"state", "figures": {"searched": 3, "to_search": 8}}
+        adapters.create(**of_set, number=4, state="training", **under_way)
+        adapters.create(**of_set, number=5, state="no_gain")
+        fits.create(**common, number=1, state="queued")
+    finally:
+        migrations_apply(*TRAININGS)
+    shown = ("state", "done", "total", "error_code", "error_data", "attempt")
+    jobs = list(Job.objects.filter(kind="evaluation.train_adapter").order_by("pk"))
+    fit_job = Job.objects.get(kind="evaluation.fit_reranker")
+    reached = QueryAdapter.objects.get(number=4)
+    states = list(QueryAdapter.objects.order_by("number").values_list("state", "reason"))
+    try:
+        apps = migrations_unapply(*TRAININGS)
+        rows = apps.get_model("knowledge", "QueryAdapter").objects.order_by("number")
+        back = list(rows.values_list("state", "round", "rounds", "seconds", "error_code", "error_data"))
+    finally:
+        migrations_apply(*TRAININGS)
+
+    assert [tuple(getattr(job, name) for name in shown) for job in jobs] == [
+        ("done", 7, 40, "", {}, 1),
+        ("failed", 0, 0, "interrupted", {}, 0),
+        ("failed", 0, 0, "adapter_training", few["error_data"], 0),
+        ("queued", 0, 0, "", {}, 2),
+        ("done", 0, 0, "", {}, 0),
+    ]
+    failed = ("dropped", "failed")
+    assert states == [("ready", ""), failed, failed, ("building", ""), ("dropped", "no_gain")]
+    assert jobs[3].figures == {"searched": 3, "to_search": 8, "seconds": 0.0}
+    assert (reached.state, bytes(reached.checkpoint)) == ("building", b"state")
+    assert (fit_job.state, fit_job.subject) == ("queued", f"version:{RerankerFit.objects.get().pk}")
+    assert back == [
+        ("ready", 7, 40, 9.5, "", {}),
+        ("failed", 0, 0, 0.0, "interrupted", {}),
+        ("failed", 0, 0, 0.0, "adapter_training", few["error_data"]),
+        ("queued", 0, 0, 0.0, "", {}),
+        ("no_gain", 0, 0, 0.0, "", {}),
+    ]

@@ -61,7 +61,7 @@ def test_a_single_server_is_all_there_is(configured):
 def test_all_tiers_stand_behind_the_one_that_is_asked(configured):
     configured(**ALL)
 
-    tiers = {tier.model: tier for tier in model_registry.tiers()}
+    tiers = {tier.model: tier for tier in reversed(model_registry.tiers())}  # of the local one the first tier
 
     assert asked(model_registry.generator()) == ["medium", "large", "small", "tiny"]
     assert asked(model_registry.generator_for(RoutingDecision(tier=tiers["small"], reason=""))) == [
@@ -78,6 +78,17 @@ def test_all_tiers_stand_behind_the_one_that_is_asked(configured):
     ]
     assert model_registry.generator_for(RoutingDecision(tier=None, reason="")) is model_registry.extractive_generator()
     assert choose_tier(0.1, model_registry.tiers()).tier == tiers["tiny"]
+
+
+@pytest.mark.parametrize(("complexity", "name"), [(0.1, "fast"), (0.4, "standard"), (0.8, "advanced")])
+def test_the_local_model_is_preferred_in_every_tier(configured, complexity, name):
+    configured(**ALL)
+
+    choice = choose_tier(complexity, model_registry.tiers())
+
+    assert (choice.tier.model, choice.tier.name, choice.reasons[1:]) == ("tiny", name, ("local",))
+    assert asked(model_registry.generator_for(choice))[0] == "tiny"
+    assert asked(model_registry.generator_for(choice)).count("tiny") == 1
 
 
 def test_the_key_of_one_server_is_not_sent_to_another(configured):

@@ -14,6 +14,7 @@ from accounts.errors import MissingRightError
 from accounts.models import AuditEvent
 from knowledge import model_registry
 from knowledge.model_errors import ModelInvalidError
+from knowledge.model_servers import client_settings
 from knowledge.model_setup import setup_forget, setup_now, setup_refresh
 from knowledge.models import LanguageModel, ModelServer, SourcePlace
 from knowledge.services.language_models import model_delete, model_save, server_save
@@ -118,7 +119,7 @@ def test_keys_are_stored_encrypted_and_stand_in_no_event_and_no_text(root, llm):
     assert [action for action, _data in events] == ["model.create", "model.server"]
     assert "secret" not in str(events)
     assert "secret" not in repr(setup_now())
-    assert "secret" not in repr(model_registry.client_settings(setup_now().models["standard"].endpoints[0]))
+    assert "secret" not in repr(client_settings(setup_now().models["standard"].endpoints[0]))
     assert str(model) == "small"
 
 

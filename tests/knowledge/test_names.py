@@ -16,6 +16,8 @@ from knowledge.services.names import document_rename
 from knowledge.services.sources import archive_upload
 from knowledge.services.sources.webhooks import WebhookEvent, webhook_events_apply
 from knowledge.types import Filters, RetrievalRequest, SourceFilter
+from ragcore.retrieval.names import NO_NAMES
+from ragcore.retrieval.stages import search as search_stages
 from tests.factories import ingest, make_admin, make_set, make_tenant, make_user, run_job, scope_of
 from tests.knowledge.sources.building import folder_source, run, site
 from tests.knowledge.uploads import upload
@@ -111,11 +113,12 @@ def test_who_types_a_file_name_finds_its_document_first(owner, common, mode, nam
     ],
 )
 @pytest.mark.parametrize("options", [{}, {"rerank": False}])
-def test_a_part_of_a_name_finds_it(owner, common, name, asked, options):
+def test_a_part_of_a_name_finds_it(owner, common, name, asked, options, monkeypatch):
     stored(owner, common, name=name)
 
     assert "Antenna work" in titles(owner, asked, top_k=5, options=options)
-    assert "Antenna work" not in titles(owner, asked, mode="bm25", options={"names": False})
+    monkeypatch.setattr(search_stages, "find_names", lambda query, index: NO_NAMES)
+    assert "Antenna work" not in titles(owner, asked, mode="bm25")
 
 
 def test_of_two_endings_the_one_that_is_asked_for_comes_first(owner, common):
@@ -146,12 +149,6 @@ def test_a_name_that_was_given_is_relevant_even_if_no_word_stands_in_the_text(ow
     assert search(owner, "wx-99-8871.txt").relevant
     assert search(owner, "wx-99-8871.txt").state.named_documents == {Document.objects.get(title="Antenna work").pk}
     assert not search(owner, "wx-99-8872.txt", mode="bm25").relevant
-
-
-def test_the_option_switches_it_off(owner, common, others):
-    stored(owner, common, name="wx-99-8871.txt")
-
-    assert search(owner, "wx-99-8871.txt", options={"names": False}).state.named_documents == frozenset()
 
 
 # ── by folder ───────────────────────────────────────────────────────────────────────────────────

@@ -21,10 +21,27 @@ def shown(groups, group, name):
 
 def test_every_option_has_words_for_its_form():
     wanted = {(code, name) for code, group in GROUPS.items() for name in group.__dataclass_fields__}
-    groups = options_shown(scope=scope_of(make_admin()))
+    groups = options_shown(scope=scope_of(make_admin()), is_lab=True)
 
     assert {(group.code, option.name) for group in groups for option in group.options if option.label} == wanted
     assert [group.code for group in groups if group.name] == list(GROUPS)
+
+
+def test_versions_for_comparing_are_options_of_the_lab_and_no_settings():
+    admin = make_admin()
+    kept = make_set(owners=[admin])
+    pinned = {"retrieval": {"query_adapter": 0, "top_k": 5}}
+
+    with pytest.raises(InvalidOptionsError, match="query_adapter"):
+        set_options_update(scope=scope_of(admin), actor=admin, set_id=kept.pk, options=pinned)
+    with pytest.raises(InvalidOptionsError, match="query_adapter"):
+        site_options_update(scope=scope_of(admin), actor=admin, options=pinned)
+
+    names = [
+        {option.name for group in options_shown(scope=scope_of(admin), is_lab=is_lab) for option in group.options}
+        for is_lab in (True, False)
+    ]
+    assert names[0] - names[1] == {"query_adapter", "set_embedder", "embedder_switch"}
 
 
 def test_a_value_says_whether_it_is_the_default_the_sites_or_the_sets_own():

@@ -105,6 +105,18 @@ def test_a_state_that_this_version_does_not_know_is_refused_and_named():
         options_restore(scope=scope_of(owner), actor=owner, change_id=old.pk)
 
 
+def test_restoring_leaves_out_what_is_no_setting_any_more():
+    owner = make_user()
+    kept = make_set(owners=[owner])
+    before = {"retrieval": {"top_k": 7, "exact": False, "set_embedder": 0}}
+    old = OptionsChange.objects.create(tenant=owner.tenant, knowledge_set=kept, before=before, after={})
+
+    options_restore(scope=scope_of(owner), actor=owner, change_id=old.pk)
+
+    kept.refresh_from_db()
+    assert kept.options == {"retrieval": {"top_k": 7}}
+
+
 def test_what_an_earlier_version_stored_does_not_keep_anybody_from_saving():
     owner = make_user()
     kept = make_set(owners=[owner], options={"chunking": {"size": 3, "max_tokens": 300}, "cutting": {"a": 1}})

@@ -12,19 +12,19 @@ from knowledge.model_setup import setup_forget, setup_now, setup_refresh
 from knowledge.models import EmbedderSwitch, SearchModel, WholeVector
 from knowledge.packaged_models import ENGLISH, MULTILINGUAL
 from knowledge.selectors.set_embedders import set_targets
-from knowledge.services import embedder_fill, retrieve
-from knowledge.services.embedder_fill import vectors_tend
+from knowledge.services import retrieve
 from knowledge.services.embedder_switch import switch_back, switch_finish, switch_start
 from knowledge.services.packaged_embedders import packaged_embedders_register
 from knowledge.services.search_models import search_model_save
 from knowledge.types import RetrievalRequest
 from ragcore.embedding import e5_weights
 from tests.factories import ingest, make_admin, make_set, scope_of
+from tests.knowledge.fills import vectors_tend
 from tests.migrating import migrations_apply, migrations_unapply
 
 pytestmark = pytest.mark.django_db(transaction=True)
 State = EmbedderSwitch.State
-NOTED = ("knowledge", "0065")
+NOTED = ("knowledge", "0065", "0076")
 MINILM, E5 = "embedded-minilm-ngrams-1", "embedded-e5-ngrams-1"
 
 
@@ -40,7 +40,6 @@ def restart():
     """As a new process."""
     setup_forget()
     packaged_models._fault.cache_clear()
-    embedder_fill._complete.clear()
 
 
 @pytest.fixture
@@ -67,8 +66,7 @@ def older_site(who, settings):
     made = make_set("masts", owners=[user], tenant=user.tenant)
     ingest(user, made, tilt="The tilt of an antenna is set by a motor.", lunch="食堂中午十一点半开门。")
     settings.EMBEDDER = ""
-    migrations_unapply(*NOTED)
-    yield made
+    yield migrations_unapply(*NOTED)
     migrations_apply(*NOTED)
 
 
@@ -164,11 +162,11 @@ def test_an_older_site_keeps_its_model_goes_to_the_new_one_and_back(older_site, 
     assert best(who, "the motor of an antenna").startswith("The tilt")
 
 
-@pytest.mark.usefixtures("older_site")
-def test_a_former_model_that_no_row_named_is_still_the_way_back(who, settings):
+def test_a_former_model_that_no_row_named_is_still_the_way_back(older_site, who):
     server = SearchModel.objects.create(task="embed", provider="server", name="bge-m3", vectors="openai:bge-m3")
-    EmbedderSwitch.objects.create(state=State.LIVE, target=server, model=server.vectors)
-    EmbedderSwitch.objects.create(state=State.KEPT, model=MINILM)
+    former = older_site.get_model("knowledge", "EmbedderSwitch").objects
+    former.create(state=State.LIVE, target_id=server.pk, model=server.vectors)
+    former.create(state=State.KEPT, model=MINILM)
     packaged = SearchModel.objects.create(task="embed", provider="packaged", vectors=MINILM)
 
     migrations_apply(*NOTED)

@@ -7,17 +7,18 @@ from accounts.errors import NotFoundError
 from accounts.models import AuditEvent
 from knowledge import model_registry
 from knowledge.models import QueryAdapter
+from knowledge.search_profile import search_profile
 from knowledge.selectors.answer_space import answer_space
 from knowledge.selectors.query_adapters import adapters_of_search
 from knowledge.selectors.visibility import visible_to
 from knowledge.services import retrieve
 from knowledge.services.passage_evidence import passages_explain, query_embed
-from knowledge.services.query_adapters import adapter_switch_off, adapter_switch_on
-from knowledge.types import Filters, RetrievalRequest
+from knowledge.types import RetrievalRequest
 from knowledge.vector_errors import AdapterSwitchError
 from knowledge.wiring import query_of
 from ragcore.embedding import query_adapter
 from tests.factories import ingest, make_set, make_user, scope_of
+from work.versions import version_activate, version_roll_back
 
 pytestmark = pytest.mark.django_db
 
@@ -52,6 +53,11 @@ def found(person, *homes, **options):
     return [c.passage.external_id for c in retrieve(scope=scope_of(person), request=request).state.candidates]
 
 
+def off(owner, home):
+    subject = {"knowledge_set_id": home.pk}
+    return version_roll_back(kind="query_adapter", scope=scope_of(owner), actor=owner, subject=subject)
+
+
 @pytest.fixture
 def corpus(owner, common):
     return ingest(owner, common, **RADIO)
@@ -62,7 +68,7 @@ def test_a_version_is_switched_on_and_off_in_a_moment(owner, common, corpus):
     assert found(owner, common)[0] == "beam"
     before = answer_space(scope=scope_of(owner), sets=[common.pk])
 
-    adapter_switch_on(scope=scope_of(owner), actor=owner, adapter_id=version.pk)
+    version_activate(kind="query_adapter", scope=scope_of(owner), actor=owner, version_id=version.pk)
 
     now = answer_space(scope=scope_of(owner), sets=[common.pk])
     assert found(owner, common)[0] == "cake"
@@ -71,7 +77,7 @@ def test_a_version_is_switched_on_and_off_in_a_moment(owner, common, corpus):
     assert now.epoch > before.epoch
     assert (before.adapters, now.adapters) == ((), (version.pk,))  # part of the key of cached answers
 
-    adapter_switch_off(scope=scope_of(owner), actor=owner, set_id=common.pk)
+    off(owner, common)
 
     assert found(owner, common)[0] == "beam"
     assert found(owner, common, query_adapter=1)[0] == "cake"  # a former version, for comparing
@@ -112,7 +118,7 @@ def test_an_adapter_of_another_model_or_a_damaged_one_takes_no_part(owner, commo
     QueryAdapter.objects.all().delete()
     broken = towards(RADIO["cake"], home=common, state="live")
     QueryAdapter.objects.filter(pk=broken.pk).update(weights=b"broken")
-    adapter_switch_off(scope=scope_of(owner), actor=owner, set_id=common.pk)  # a new epoch
+    off(owner, common)  # a new epoch
     QueryAdapter.objects.filter(pk=broken.pk).update(state="live")
     assert found(owner, common)[0] == "beam"
 
@@ -130,7 +136,7 @@ def test_an_adapter_of_another_model_or_a_damaged_one_takes_no_part(owner, commo
 def test_what_cannot_be_switched_on_is_refused(owner, common, state, model, reason):
     version = towards("anything", home=common, state=state, model=model)
     with pytest.raises(AdapterSwitchError) as refused:
-        adapter_switch_on(scope=scope_of(owner), actor=owner, adapter_id=version.pk)
+        version_activate(kind="query_adapter", scope=scope_of(owner), actor=owner, version_id=version.pk)
     assert refused.value.reason == reason
 
 
@@ -138,7 +144,7 @@ def test_only_owners_of_the_set_switch_it(owner, common, corpus):
     version = towards(RADIO["cake"], home=common)
     stranger = make_user("stranger", tenant=owner.tenant)
     with pytest.raises(NotFoundError):
-        adapter_switch_on(scope=scope_of(stranger), actor=stranger, adapter_id=version.pk)
+        version_activate(kind="query_adapter", scope=scope_of(stranger), actor=stranger, version_id=version.pk)
     assert found(stranger, common, query_adapter=7)[0] == "beam"  # a version that there is not
 
 
@@ -146,13 +152,7 @@ def test_what_a_passage_got_is_explained_as_it_was_searched(owner, common, corpu
     towards(RADIO["cake"], home=common, state="live")
     scope = scope_of(owner)
     chunks = [version.live_version.chunks.get().pk for version in corpus.values()]
-    told = passages_explain(
-        scope=scope,
-        within=None,
-        sets=[common.pk],
-        filters=Filters(),
-        query=query_embed(query_of(ASKED)),
-        chunks=chunks,
-    )
+    profile = search_profile(scope=scope, request=RetrievalRequest(query=ASKED, sets=(common.pk,)))
+    told = passages_explain(profile=profile, query=query_embed(profile, query_of(ASKED)), chunks=chunks)
     best = max(told.values(), key=lambda one: one.dense)
     assert best.passage.external_id == "cake"

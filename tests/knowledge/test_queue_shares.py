@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 from accounts.models import Tenant
 from knowledge.models import IngestItem, IngestJob, QueueTurn
 from knowledge.services import documents_bulk, ingestion_advance
-from knowledge.services.ingestion.item_state import items_free
 from knowledge.services.ingestion.shares import job_in_turn
+from knowledge.services.open_items import items_free
 from tests.factories import make_set, make_tenant, make_user, scope_of
 
 pytestmark = pytest.mark.django_db

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import json
-import threading
+from contextlib import contextmanager
 from datetime import timedelta
 
 import pytest
-from django.db import OperationalError, connection, transaction
+from django.db import OperationalError, transaction
 from django.utils import timezone
 from prometheus_client.parser import text_string_to_metric_families
 
@@ -15,7 +15,7 @@ from accounts.errors import NotAllowedError
 from accounts.models import AuditEvent
 from knowledge.indexes.backend_outbox import entries_of_documents, outbox_watch
 from knowledge.indexes.corpus_epoch import epoch_advance, epoch_now
-from knowledge.indexes.statements import representations_try_lock
+from knowledge.jobs.retry_representations import RetryRepresentations
 from knowledge.model_registry import live_model
 from knowledge.models import (
     BackendChange,
@@ -27,9 +27,10 @@ from knowledge.models import (
     RepresentationRetry,
     Term,
 )
+from knowledge.queue import RETRY_REPRESENTATIONS
 from knowledge.selectors import chunks_of
 from knowledge.selectors.representation_retries import retries_of_document, retries_of_set
-from knowledge.services import document_delete, representation_retries, representations_retry
+from knowledge.services import document_delete, representation_retries, retries_start
 from knowledge.services.edits import chunk_questions_set, chunk_replace
 from knowledge.services.maintenance import index_check
 from knowledge.services.model_slots import background_model
@@ -42,8 +43,11 @@ from tests.knowledge.locks import Beside
 from tests.knowledge.test_edits import once_before
 from tests.knowledge.uploads import upload
 from tests.scripted_llm import Reply, serving
-
-pytestmark = pytest.mark.django_db(transaction=True)
+from tests.work.contract import KindContract, lease_lapse, work_off
+from work.claims import job_claim, job_release
+from work.errors import JobLostError
+from work.models import OPEN, Job
+from work.runner import slice_run
 
 BOTH = {"representations": {"summaries": True, "questions": True}}
 SMALL = {"chunking": {"section_tokens": 100, "min_tokens": 64, "max_tokens": 200}}
@@ -59,37 +63,63 @@ DOWN = Reply(status=503)
 USELESS = Reply(texts=(json.dumps({"summary": "Nothing.", **dict.fromkeys(QUESTIONS, "Who won the cup?")}),))
 
 
-@pytest.fixture
-def llm(monkeypatch):
+async def no_wait(seconds):
+    return None
+
+
+@contextmanager
+def model_down(patch):
     """A model server that is down until a test says something else."""
-
-    async def no_wait(seconds):
-        return None
-
     with serving() as scripted:
         scripted.default = DOWN
         model = OpenAIChatModel(scripted.url, "", "scripted", sleep=no_wait)
-        monkeypatch.setattr("knowledge.services.model_slots.light_model", lambda: model)
+        patch.setattr("knowledge.services.model_slots.light_model", lambda: model)
+        yield scripted
+
+
+def passage_make():
+    """A passage that was ingested while the model was down, and whose first pause is over."""
+    with pytest.MonkeyPatch.context() as patch, model_down(patch):
+        owner = make_user()
+        kept = make_set("cells", owners=[owner], options=BOTH)
+        document = ingest(owner, kept, a=TEXT)["a"]
+        due()
+    return owner, kept, document
+
+
+pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.starts_from(make=passage_make)]
+
+
+@pytest.fixture
+def llm(monkeypatch):
+    with model_down(monkeypatch) as scripted:
         yield scripted
 
 
 @pytest.fixture
-def owner():
-    return make_user()
+def owner(request, transactional_db):
+    return request.getfixturevalue("kept_rows")[0] if "document" in request.fixturenames else make_user()
 
 
 @pytest.fixture
-def kept(owner):
+def kept(request, owner):
+    if "document" in request.fixturenames:
+        return request.getfixturevalue("kept_rows")[1]
     return make_set("cells", owners=[owner], options=BOTH)
 
 
 @pytest.fixture
-def document(owner, kept, llm):
-    """A passage that was ingested while the model was down, and whose first pause is over."""
-    made = ingest(owner, kept, a=TEXT)["a"]
-    due()
-    llm.requests.clear()
-    return made
+def document(kept_rows, llm):
+    return kept_rows[2]
+
+
+def representations_retry():
+    """What the scheduler starts, and a worker does after the last one was killed; for how many passages it wrote."""
+    for job in Job.objects.filter(kind=RETRY_REPRESENTATIONS):
+        lease_lapse(job)
+    retries_start()
+    jobs = Job.objects.filter(kind=RETRY_REPRESENTATIONS, state__in=OPEN)
+    return sum(work_off(job).done for job in jobs)
 
 
 def due():
@@ -421,14 +451,19 @@ def test_each_request_holds_a_slot_of_the_model(document, llm, redis_client, set
     assert held == [1, 1]
 
 
-def test_what_is_left_when_the_time_of_a_task_is_over_is_another_task(document, llm, monkeypatch):
+def test_what_is_left_when_the_time_of_a_slice_is_over_is_another_slice(owner, kept, document, llm, monkeypatch):
+    ingest(owner, kept, b=f"{TEXT} Note.")
+    due()
     llm.default = UP
-    monkeypatch.setattr(representation_retries, "RUN_SECONDS", 0)
-    sent = []
-    monkeypatch.setattr(representation_retries, "enqueue_on_commit", lambda name, **more: sent.append((name, more)))
+    monkeypatch.setattr(RetryRepresentations, "slice_seconds", 0)
+    retries_start()
+    job = Job.objects.get(kind=RETRY_REPRESENTATIONS)
 
-    assert representations_retry() == 0
-    assert sent == [("knowledge.retry_representations", {"priority": 9})]
+    assert slice_run(job_id=job.pk)
+
+    job.refresh_from_db()
+    assert (job.state, job.done) == ("queued", 1)
+    assert work_off(job).done == 2
 
 
 # ── what has changed meanwhile ──────────────────────────────────────────────────────────────────
@@ -529,58 +564,54 @@ def test_a_worker_that_is_killed_loses_and_doubles_nothing(owner, document, llm,
     assert representations_retry() == 0
 
 
-def test_one_process_at_a_time_asks(document, llm):
+def test_one_worker_at_a_time_asks(owner, document, llm):
     llm.default = UP
-    done = []
-    with representations_try_lock() as alone:
-        assert alone
-        other = Beside(lambda: done.append(representations_retry()))
-        other.start()
-        other.end()
+    elsewhere = Job.objects.create(kind=RETRY_REPRESENTATIONS, tenant=make_tenant("elsewhere"))
+    assert job_claim(job_id=elsewhere.pk)
+    retries_start()
+    job = Job.objects.get(kind=RETRY_REPRESENTATIONS, tenant=owner.tenant)
 
-    assert (done, asked(llm)) == ([0], 0)
-    assert representations_retry() == 1
+    assert not slice_run(job_id=job.pk)
+    assert asked(llm) == 0
+
+    job_release(Job.objects.get(pk=elsewhere.pk), rest_seconds=60)
+    assert work_off(job).done == 1
 
 
-def test_a_killed_process_keeps_nobody_from_asking(document, llm):
+def test_a_worker_that_comes_late_replaces_nothing_a_second_time(owner, document, llm):
+    """Its lease lapsed, and another worker was quicker."""
     llm.default = UP
-    held, gone = threading.Event(), threading.Event()
-
-    def hold():
-        with representations_try_lock():
-            held.set()
-            gone.wait(30)
-
-    other = Beside(hold)
-    other.start()
-    assert held.wait(30)
-    assert representations_retry() == 0
-
-    with connection.cursor() as cursor:  # what the end of its process does to its connection
-        cursor.execute(
-            "SELECT pg_terminate_backend(l.pid, 5000) FROM pg_locks l JOIN pg_database d ON d.oid = l.database "
-            "WHERE l.locktype = 'advisory' AND l.granted AND d.datname = current_database()"
-        )
-    written = representations_retry()
-    gone.set()
-    other.join(30)
-
-    assert written == 1
-    assert isinstance(other.error, OperationalError)
-
-
-def test_a_process_that_comes_late_replaces_nothing_a_second_time(document, llm, monkeypatch):
-    """Its lock was lost with its connection, and another process was quicker."""
-    llm.default = UP
-    rows = representation_retries._next_batch()
+    retries_start()
+    job = job_claim(job_id=Job.objects.get(kind=RETRY_REPRESENTATIONS).pk)
+    rows = representation_retries.retries_next(tenant_id=owner.tenant_id)
     made = representation_retries._represent(rows, representation_retries._options(rows[0]), background_model())
     fresh = representation_retries._prepared(rows[0], made)
     representations_retry()
     ids = set(IndexEntry.objects.values_list("pk", flat=True))
 
-    assert not representation_retries._settle(rows[0], fresh, {})
+    with pytest.raises(JobLostError):
+        representation_retries._settle(job, rows[0], fresh, {})
 
     assert set(IndexEntry.objects.values_list("pk", flat=True)) == ids
+
+
+class TestRetriesAsJobs(KindContract):
+    """Of one passage, whose rights nobody changes meanwhile."""
+
+    @pytest.fixture(autouse=True)
+    def _document(self, document, llm):
+        llm.default = UP
+        self.document = document
+
+    def start(self):
+        retries_start()
+        return Job.objects.get(kind=RETRY_REPRESENTATIONS)
+
+    def outcome(self, job):
+        return kinds(self.document), RepresentationRetry.objects.count()
+
+    def whole(self):
+        return ["body", "question", "question", "question", "summary"], 0
 
 
 def test_publishing_waits_for_a_replacement_and_not_the_other_way_round(owner, kept, document, llm, monkeypatch):
@@ -656,4 +687,4 @@ def test_the_request_is_sent_when_it_is_committed(owner, kept, document, monkeyp
         set_representations_retry(scope=scope_of(owner), actor=owner, set_id=kept.pk)
         assert sent == []
 
-    assert sent == ["knowledge.retry_representations"]
+    assert sent == ["work.run_slice"]

@@ -15,10 +15,12 @@ from knowledge.indexes.embedder_fill import DROPS
 from knowledge.indexes.index_maintenance import entries_purge
 from knowledge.indexes.sentence_vectors import SentenceSpace, sentences_load, space_of
 from knowledge.indexes.visibility import visible_sql
+from knowledge.jobs import embed_sentences
 from knowledge.model_setup import hosts_allowed, setup_forget
 from knowledge.models import Chunk, IndexEntry, PassageSentences
 from knowledge.queue import FILL_SENTENCES
 from knowledge.search_model_setup import spec_of
+from knowledge.search_profile import search_profile
 from knowledge.selectors import documents_askable
 from knowledge.services import sentence_vectors
 from knowledge.services.documents import document_delete
@@ -31,18 +33,19 @@ from knowledge.services.edits import (
     passage_prepare,
     passage_reindex,
 )
-from knowledge.services.embedder_fill import vectors_tend
 from knowledge.services.embedder_sweep import vectors_sweep
 from knowledge.services.embedder_switch import former_drop, switch_back, switch_cancel, switch_finish, switch_start
-from knowledge.services.sentence_vectors import sentences_tend
-from knowledge.tasks import fill_sentences
+from knowledge.types import RetrievalRequest
 from knowledge.wiring import retrieval_pipeline
-from ragcore.options import RetrievalOptions
 from ragcore.types.sentence_vectors import sentence_key
 from tests.factories import ingest, make_admin, make_set, make_tenant, make_user, scope_of
+from tests.knowledge.fills import sentences_tend, vectors_tend
 from tests.knowledge.indexes.test_plans import explained, indexes_used, visible
 from tests.knowledge.locks import apart
 from tests.knowledge.test_embedder_switch import platform, server, target, who
+from tests.work.contract import KindContract, lease_lapse
+from work.models import Job
+from work.upkeep import due_start
 
 pytestmark = pytest.mark.django_db
 committed = pytest.mark.django_db(transaction=True)  # for what is done in another connection meanwhile
@@ -68,7 +71,6 @@ def bags_of_words(sentences):
 
 @pytest.fixture(autouse=True)
 def forgotten():
-    sentence_vectors._complete.clear()
     yield
     setup_forget()
 
@@ -99,9 +101,8 @@ def plain_site(settings):
 
 def index_of(user, sets=()):
     """What the pipeline of a person looks sentences up in."""
-    scope = scope_of(user)
-    visible = visible_sql(documents_askable(scope=scope, sets=sets))
-    return retrieval_pipeline(scope=scope, visible=visible, mode="hybrid", options=RetrievalOptions()).ports.sentences
+    request = RetrievalRequest(query="", sets=sets)
+    return retrieval_pipeline(search_profile(scope=scope_of(user), request=request)).ports.sentences
 
 
 def chunk_of(document):
@@ -180,7 +181,7 @@ def test_one_passage_that_fails_takes_no_other_one_along(owner, common, calls, m
 def test_a_model_without_them_costs_nothing(owner, common, settings, monkeypatch):
     plain_site(settings)
     monkeypatch.setattr(sentence_vectors, "headed_sentences", lambda *_: 1 / 0)
-    monkeypatch.setattr(sentence_vectors, "passages_without", lambda *_, **__: 1 / 0)
+    monkeypatch.setattr(embed_sentences, "passages_without", lambda *_, **__: 1 / 0)
 
     document = ingest(owner, common, tilt=TEXT)["tilt"]
     chunk_replace(scope=scope_of(owner), actor=owner, chunk_id=chunk_of(document).pk, text=OTHER)
@@ -276,19 +277,21 @@ def test_passages_of_an_earlier_release_get_theirs(owner, upgraded, calls):
     chunk_replace(scope=scope_of(owner), actor=owner, chunk_id=old, text="The motor is new.")
     (edited,) = stored()
 
-    fill_sentences()
+    sentences_tend()
 
     assert list(stored()) == [*upgraded[1:], edited]  # none for what nobody finds any more
     assert sorted(index_of(owner).vectors([*upgraded, edited])) == [*upgraded[1:], edited]
 
 
 def test_a_worker_that_is_killed_loses_the_batch_at_hand(upgraded, calls, monkeypatch):
-    monkeypatch.setattr(sentence_vectors, "BATCH", 1)
+    monkeypatch.setattr(embed_sentences, "BATCH", 1)
     embed = model_registry.embedder().embed_sentences
     with monkeypatch.context() as patch:
         patch.setattr(model_registry.embedder(), "embed_sentences", lambda s: killed() if calls else embed(s))
         with pytest.raises(SystemExit):
             sentences_tend()
+    for job in Job.objects.filter(kind=FILL_SENTENCES):
+        lease_lapse(job)
     assert list(stored()) == upgraded[:1]
     calls.clear()
 
@@ -299,23 +302,6 @@ def test_a_worker_that_is_killed_loses_the_batch_at_hand(upgraded, calls, monkey
 
 def killed():
     raise SystemExit
-
-
-@committed
-def test_one_worker_at_a_time_and_others_have_their_turn(upgraded, calls, monkeypatch):
-    monkeypatch.setattr(sentence_vectors, "BATCH", 1)
-    beside, sent = [], []
-    monkeypatch.setattr(sentence_vectors, "enqueue_on_commit", sent.append)
-    embed = model_registry.embedder().embed_sentences
-
-    def embed_beside(sentences):
-        apart(lambda: beside.append(sentences_tend()))
-        return embed(sentences)
-
-    monkeypatch.setattr(model_registry.embedder(), "embed_sentences", embed_beside)
-
-    assert (sentences_tend(seconds=0.0), beside, sent) == (1, [0], [FILL_SENTENCES])
-    assert (sentences_tend(), len(stored()), sent) == (2, 3, [FILL_SENTENCES])
 
 
 @committed
@@ -330,7 +316,7 @@ def test_what_is_changed_while_its_vectors_are_made_is_left_to_who_changes_it(ow
 
     monkeypatch.setattr(model_registry.embedder(), "embed_sentences", edited)
 
-    assert sentences_tend() == 2
+    assert sentences_tend() == 3  # that of the edit among them
     assert list(stored()) == [*others, chunk_of(Chunk.objects.get(pk=tilt).version.document).pk]
 
 
@@ -348,7 +334,7 @@ def test_vectors_of_an_earlier_space_are_replaced(owner, upgraded, calls, monkey
     gives_sentences(model_registry.embedder(), monkeypatch, space="bags-2")
     assert index_of(owner).vectors(upgraded) == {}
 
-    assert sentences_tend() == 3
+    sentences_tend()
 
     assert stored() == dict.fromkeys(upgraded, "bags-2")
     assert PassageSentences.objects.count() == 3
@@ -422,3 +408,19 @@ def test_they_are_looked_up_by_passage(visible):
     assert "knowledge_passagesentences_pkey" in load & drop
     assert "knowledge_passagesentences_pkey" in missing
     assert "Seq Scan" not in missing
+
+
+class TestEmbedSentences(KindContract):
+    @pytest.fixture(autouse=True)
+    def _passages(self, upgraded, calls, monkeypatch):
+        self.passages = upgraded
+        monkeypatch.setattr(embed_sentences, "BATCH", 1)
+
+    def start(self):
+        return due_start(kind=FILL_SENTENCES)[0]
+
+    def outcome(self, job):
+        return list(stored())
+
+    def whole(self):
+        return self.passages

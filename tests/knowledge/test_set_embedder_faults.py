@@ -5,23 +5,30 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from accounts.error_messages import stored_message
 from chat.answering.retrieval import SearchOutcome
-from knowledge import model_registry
-from knowledge.backends import set_questions
+from knowledge import model_registry, set_questions
 from knowledge.indexes import corpus_epoch
 from knowledge.indexes.set_embedder_rows import live_sets_concerned
+from knowledge.jobs import embed_set
 from knowledge.models import Chunk, Document, SearchModel, SetEmbedder, SetVector, WholeVector
 from knowledge.queue import NOTE_SET_MODEL, SWEEP_SET_VECTORS
 from knowledge.search_model_setup import spec_of
-from knowledge.services import document_delete, retrieve, set_embedder_fill, set_embedder_scale, set_embedders
-from knowledge.services.set_embedder_fill import set_vectors_sweep, set_vectors_tend
+from knowledge.services import (
+    document_delete,
+    embedder_fill,
+    retrieve,
+    set_embedder_fill,
+    set_embedder_scale,
+    set_embedders,
+)
+from knowledge.services.set_embedder_fill import set_vectors_sweep
 from knowledge.services.set_embedders import set_embedder_cancel
 from knowledge.tasks import note_set_model, sweep_set_vectors
 from knowledge.types import RetrievalRequest
 from ragcore.embedding.set_scale import REFERENCE
 from ragcore.errors import ModelUnavailableError
-from tests.factories import ingest, make_set, scope_of
+from tests.factories import ingest, make_admin, make_set, scope_of
+from tests.knowledge.fills import set_fill, set_vectors_tend
 from tests.knowledge.test_set_embedders import (
     ASKED,
     TEXTS,
@@ -37,6 +44,9 @@ from tests.knowledge.test_set_embedders import (
     who,
 )
 from tests.scripted_llm import Reply
+from tests.work.contract import KindContract
+from work.services import work_cancel, work_pause, work_resume
+from work.words import error_words
 
 pytestmark = pytest.mark.django_db
 __all__ = ["server", "target"]  # fixtures
@@ -91,7 +101,7 @@ def test_a_site_model_that_tells_nothing_apart_does_not_take_the_order_away(owne
 def settled(row):
     set_vectors_tend()
     row.refresh_from_db()
-    return row.state, row.error_code
+    return row.state, set_fill(row).error_code
 
 
 def test_one_model_that_fails_in_any_way_keeps_no_other_waiting(owner, common, target, server, monkeypatch):
@@ -99,21 +109,21 @@ def test_one_model_that_fails_in_any_way_keeps_no_other_waiting(owner, common, t
     other = make_set("other", owners=[owner])
     ingest(owner, other, soup="The soup is stirred.")
     first = started(owner, common, target)
-    embed = set_embedder_fill.texts_embed
-    monkeypatch.setattr(set_embedder_fill, "texts_embed", raising(ModuleNotFoundError("torch")))
+    embed = embed_set.texts_embed
+    monkeypatch.setattr(embed_set, "texts_embed", raising(ModuleNotFoundError("torch")))
 
     assert settled(first) == (State.BUILDING, "internal")
-    page = stored_message(first.error_code, first.error_message, first.error_data)
+    page = error_words(set_fill(first))
     assert "torch" not in page
-    monkeypatch.setattr(set_embedder_fill, "texts_embed", embed)
+    monkeypatch.setattr(embed_set, "texts_embed", embed)
     second = started(owner, other, target)
     monkeypatch.setattr(
-        set_embedder_fill, "texts_embed", lambda texts, *rest: embed(texts, *rest) if len(texts) == 1 else 1 / 0
+        embed_set, "texts_embed", lambda texts, *rest: embed(texts, *rest) if len(texts) == 1 else 1 / 0
     )
     assert settled(first) == (State.BUILDING, "internal")
     second.refresh_from_db()
     assert second.state == State.READY
-    monkeypatch.setattr(set_embedder_fill, "texts_embed", embed)
+    monkeypatch.setattr(embed_set, "texts_embed", embed)
     assert settled(first) == (State.READY, "")
 
 
@@ -146,32 +156,14 @@ def test_a_model_that_is_down_is_noted_until_it_answers(owner, common, target, s
     [(name, given)] = sent  # once, while the model is left alone
     assert name == NOTE_SET_MODEL
     note_set_model(**given)
-    row.refresh_from_db()
-    assert (row.error_code, row.error_data) == ("embedder_refused", {})
+    job = set_fill(row)
+    assert (job.error_code, job.error_data) == ("embedder_refused", {})
     assert settled(row) == (State.LIVE, "embedder_refused")  # asked again, in vain
     server.respond = respond
     assert settled(row) == (State.LIVE, "")
     count = len(server.requests)
     assert settled(row) == (State.LIVE, "")
     assert len(server.requests) == count  # while nothing is amiss nothing is asked
-
-
-def test_a_model_that_has_just_been_silent_is_not_asked_for_other_sets(owner, target, monkeypatch):
-    for name in ("one", "two"):
-        home = make_set(name, owners=[owner])
-        ingest(owner, home, **{f"in-{name}": f"A text of {name}."})
-        started(owner, home, target)
-    tries = []
-
-    def silent(texts, *_rest):
-        tries.append(texts)
-        raise ModelUnavailableError("embedder_silent", problem="nobody there")
-
-    monkeypatch.setattr(set_embedder_fill, "texts_embed", silent)
-    set_vectors_tend()
-    assert len(tries) == 1
-    set_vectors_tend()  # the one that was not asked is asked first
-    assert len(SetEmbedder.objects.filter(error_code="model_unavailable")) == 2
 
 
 def test_what_the_site_may_switch_to_keeps_no_set_waiting(owner, common, target, monkeypatch):
@@ -206,8 +198,8 @@ def test_where_nothing_is_missing_nothing_is_looked_up_until_something_changes(o
     switched_on(owner, common, target)
     set_vectors_tend()
     looked = []
-    missing = set_embedder_fill.set_missing_ids
-    monkeypatch.setattr(set_embedder_fill, "set_missing_ids", lambda **given: looked.append(1) or missing(**given))
+    missing = embed_set.set_missing_ids
+    monkeypatch.setattr(embed_set, "set_missing_ids", lambda **given: looked.append(1) or missing(**given))
 
     set_vectors_tend()
     assert looked == []
@@ -215,7 +207,7 @@ def test_where_nothing_is_missing_nothing_is_looked_up_until_something_changes(o
     assert set_vectors_tend() == 1
     set_vectors_tend()
     looked.clear()
-    monkeypatch.setattr(set_embedder_fill, "LOOKED_SECONDS", -1.0)
+    monkeypatch.setattr(embed_set, "LOOKED_SECONDS", -1.0)
     set_vectors_tend()
     assert looked == [1]
 
@@ -287,3 +279,35 @@ def test_a_model_of_no_server_is_the_same_client_whatever_hosts_are_allowed(targ
 
     assert spec_of(folder, ("one.example",)) == spec_of(folder, ())
     assert spec_of(target, ("one.example",)) != spec_of(target, ())
+
+
+class TestEmbedSet(KindContract):
+    @pytest.fixture(autouse=True)
+    def _documents(self, owner, common, target, monkeypatch):
+        self.owner, self.common, self.target = owner, common, target
+        monkeypatch.setattr(embedder_fill, "BATCH", 2)
+        ingest(owner, common, **TEXTS)
+
+    def start(self):
+        self.row = started(self.owner, self.common, self.target)
+        return set_fill(self.row)
+
+    def outcome(self, job):
+        self.row.refresh_from_db()
+        return self.row.state == State.READY, len(self.row.figures.get("scales", {})), SetVector.objects.count()
+
+    def whole(self):
+        return True, 1, len(TEXTS)
+
+
+def test_a_model_of_a_set_shows_what_is_done_with_its_job(owner, common, target):
+    ingest(owner, common, **TEXTS)
+    row, root = started(owner, common, target), make_admin()
+    states = []
+
+    for act in (work_pause, work_resume, work_cancel):
+        act(**who(root), job_id=set_fill(row).pk)
+        row.refresh_from_db()
+        states.append(row.state)
+
+    assert states == [State.PAUSED, State.BUILDING, State.CANCELLED]

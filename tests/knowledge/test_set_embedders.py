@@ -14,23 +14,22 @@ from evaluation.services.gates import change_publish
 from evaluation.services.golden import golden_import
 from evaluation.services.golden_files import GoldenRow
 from evaluation.services.training_publishing import set_embedder_publish
-from knowledge import model_registry
-from knowledge.backends import set_questions
+from knowledge import model_registry, set_questions
 from knowledge.errors import MeasuredFirstError
 from knowledge.indexes import corpus_epoch
 from knowledge.model_errors import SearchModelInvalidError
 from knowledge.model_setup import setup_forget
 from knowledge.models import Document, EmbedderFit, IndexEntry, SearchModel, SetEmbedder, SetVector, WholeVector
 from knowledge.queue import FILL_SET_VECTORS
+from knowledge.search_profile import search_profile
 from knowledge.selectors.answer_space import answer_space
 from knowledge.selectors.search_parts import search_parts
 from knowledge.selectors.visibility import visible_to
-from knowledge.services import document_delete, maintenance, retrieve, set_embedder_fill
-from knowledge.services.embedder_fill import vectors_tend
+from knowledge.services import document_delete, embedder_fill, maintenance, retrieve
 from knowledge.services.embedder_switch import switch_back, switch_finish, switch_start
 from knowledge.services.passage_evidence import passages_explain, query_embed
 from knowledge.services.search_models import search_model_delete, search_model_save
-from knowledge.services.set_embedder_fill import set_vectors_sweep, set_vectors_tend
+from knowledge.services.set_embedder_fill import set_vectors_sweep
 from knowledge.services.set_embedders import (
     set_embedder_cancel,
     set_embedder_drop,
@@ -40,9 +39,10 @@ from knowledge.services.set_embedders import (
     set_embedder_switch_off,
     set_embedder_switch_on,
 )
-from knowledge.types import Filters, RetrievalRequest
+from knowledge.types import RetrievalRequest
 from knowledge.vector_errors import SetEmbedderError
 from tests.factories import ingest, make_admin, make_set, make_tenant, make_user, scope_of
+from tests.knowledge.fills import set_fill, set_vectors_tend, switch_fill, vectors_tend
 from tests.knowledge.test_embedder_switch import bag_of_words
 from tests.knowledge.test_query_adapters import towards
 from tests.scripted_llm import Reply, serving
@@ -138,7 +138,8 @@ def test_a_model_of_a_set_is_made_switched_on_off_and_deleted(owner, common, tar
     set_vectors_tend()
 
     row.refresh_from_db()
-    assert (row.state, row.done, row.total) == (State.READY, row.total, IndexEntry.objects.count())
+    job, every = set_fill(row), IndexEntry.objects.count()
+    assert (row.state, job.state, job.done, job.total) == (State.READY, "done", every, every)
     assert scores(owner, common) == before  # not in use yet
     assert found(owner, common, set_embedder=row.number)[0] == "blorf"  # but it can be tried
     set_embedder_switch_on(**who(owner), embedder_id=row.pk)
@@ -189,25 +190,13 @@ def test_scores_are_the_mean_of_both_models_and_the_explanation_says_the_same(ow
         both = (cosine + 0.05 + 0.5 * float(theirs @ own)) / 2
         expected = cosine if one.passage.external_id == "battery" else both
         assert one.scores["dense"] == pytest.approx(expected, abs=0.03)  # titles are embedded, too
-    told = passages_explain(
-        scope=scope_of(owner),
-        within=None,
-        sets=[common.pk],
-        filters=Filters(),
-        query=state.query,
-        chunks=[one.chunk for one in state.candidates],
-    )
+    profile = search_profile(scope=scope_of(owner), request=RetrievalRequest(query="", sets=(common.pk,)))
+    told = passages_explain(profile=profile, query=state.query, chunks=[one.chunk for one in state.candidates])
     assert {chunk: one.dense for chunk, one in told.items()} == pytest.approx(
         {one.chunk: one.scores["dense"] for one in state.candidates}, abs=2e-3
     )
-    again = passages_explain(
-        scope=scope_of(owner),
-        within=None,
-        sets=[common.pk],
-        filters=Filters(),
-        query=query_embed(searched(owner, common, mode="bm25").query),
-        chunks=list(told),
-    )
+    of_words = query_embed(profile, searched(owner, common, mode="bm25").query)
+    again = passages_explain(profile=profile, query=of_words, chunks=list(told))
     assert {chunk: one.dense for chunk, one in again.items()} == pytest.approx(
         {chunk: one.dense for chunk, one in told.items()}, abs=2e-3
     )
@@ -288,7 +277,7 @@ def test_nobody_finds_through_the_set_what_they_may_not_see(owner, common, targe
 @pytest.mark.usefixtures("corpus")
 def test_new_and_moved_passages_follow(owner, common, target, monkeypatch):
     sent = []
-    monkeypatch.setattr(corpus_epoch, "enqueue_on_commit", lambda name, **_: sent.append(name))
+    monkeypatch.setattr(corpus_epoch, "due_enqueue", sent.append)
     row = switched_on(owner, common, target)
     sent.clear()
     late = ingest(owner, common, late="A grimbel of glass is yaxted with ploonz.")["late"]
@@ -320,7 +309,7 @@ def test_new_and_moved_passages_follow(owner, common, target, monkeypatch):
 
 @pytest.mark.usefixtures("corpus")
 def test_a_killed_paused_or_refused_worker_loses_nothing(owner, common, target, server, monkeypatch):
-    monkeypatch.setattr(set_embedder_fill, "BATCH", 2)
+    monkeypatch.setattr(embedder_fill, "BATCH", 2)
     row = started(owner, common, target)
     respond, asked = server.respond, []
 
@@ -331,19 +320,17 @@ def test_a_killed_paused_or_refused_worker_loses_nothing(owner, common, target, 
     server.respond = dies
     set_vectors_tend()
     row.refresh_from_db()
-    assert (row.state, row.done, row.error_code) == (State.BUILDING, 2, "embedder_refused")
+    assert (row.state, set_fill(row).done, set_fill(row).error_code) == (State.BUILDING, 2, "embedder_refused")
 
     set_embedder_pause(**who(owner), embedder_id=row.pk)
     server.respond = respond
     assert set_vectors_tend() == 0
     assert SetVector.objects.count() == 2
     set_embedder_resume(**who(owner), embedder_id=row.pk)
-    set_vectors_tend(seconds=0.0)  # ends after a batch, for others
-    row.refresh_from_db()
-    assert (row.state, row.done, row.error_code) == (State.BUILDING, 4, "")
     set_vectors_tend()
     row.refresh_from_db()
-    assert (row.state, row.done, row.error_code) == (State.READY, row.total, "")
+    job = set_fill(row)
+    assert (row.state, job.done, job.error_code) == (State.READY, job.total, "")
 
     set_embedder_cancel(**who(owner), embedder_id=row.pk)
     set_vectors_sweep(tenant_id=owner.tenant_id, model=row.model)
@@ -367,7 +354,7 @@ def test_a_model_that_does_not_answer_fails_no_search_and_is_not_asked_for_a_min
     ingest(owner, common, late="A late page.")  # neither does it fail ingestion
     set_vectors_tend()
     row.refresh_from_db()
-    assert (row.state, row.error_code) == (State.LIVE, "embedder_refused")
+    assert (row.state, set_fill(row).error_code) == (State.LIVE, "embedder_refused")
     assert "late" in found(owner, common, top_k=9)
 
 
@@ -507,7 +494,7 @@ def test_the_site_changes_its_model_and_the_set_follows(owner, common, target, s
     switch = switch_start(**who(owner), target=following)
     vectors_tend()
     switch.refresh_from_db()
-    assert (switch.state, switch.error_code, switch.error_message) == ("ready", "", "")
+    assert (switch.state, switch_fill(switch).error_code) == ("ready", "")
     assert ways(searched(owner, common, embedder_switch=switch.pk)) == []  # no scale of that pair is known yet
     set_vectors_tend()
     row.refresh_from_db()

@@ -14,8 +14,7 @@ from knowledge.file_errors import StorageFullError
 from knowledge.models import Document, IngestItem
 from knowledge.services import ingestion_advance
 from knowledge.services.ingestion import advance, chunk_and_represent, parse_and_ocr
-from knowledge.services.ingestion.item_state import items_claim
-from knowledge.services.leases import Lease
+from knowledge.services.ingestion.item_state import ItemLease, items_claim
 from ragcore.deadline import DeadlinePassedError, deadline
 from ragcore.errors import EmptyDocumentError
 from tests.knowledge.uploads import upload
@@ -101,7 +100,7 @@ def test_a_document_that_is_computed_for_longer_than_its_lease_is_taken_by_nobod
 def test_an_extension_is_fenced_and_never_shortens_a_lease(owner, common):
     uploaded = upload(owner, common)
     (item,) = items_claim(job_id=uploaded.job.pk)
-    lease = Lease(IngestItem, [item], 1.0)
+    lease = ItemLease([item])
     long = timezone.now() + timedelta(hours=1)
     IngestItem.objects.update(lease_until=long)
 

@@ -99,3 +99,24 @@ def test_texts_of_older_bulk_loads_keep_their_titles(owner, common):
     run_job(document_rebuild(scope=scope_of(owner), actor=owner, document_id=number).pk)
 
     assert title(number) == "Travel"
+
+
+def headed_file(number: str) -> bytes:
+    out = BytesIO()
+    file = WordFile()
+    file.add_heading("Pump rules", 1)
+    file.add_paragraph("The pump is oiled every week.")
+    file.sections[0].header.paragraphs[0].text = f"Document No.: {number}"
+    file.save(out)
+    return out.getvalue()
+
+
+def test_what_page_headers_say_is_an_attribute_that_follows_the_file_and_not_over_other_values(owner, common):
+    number = live(
+        owner, common, name="pump.docx", external_id="pump", content=headed_file("QP-07"), metadata={"version": "ours"}
+    )
+    assert Document.objects.get(pk=number).metadata == {"version": "ours", "document_number": "QP-07"}
+
+    assert live(owner, common, name="pump.docx", external_id="pump", content=headed_file("QP-08")) == number
+
+    assert Document.objects.get(pk=number).metadata == {"version": "ours", "document_number": "QP-08"}

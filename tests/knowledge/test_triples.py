@@ -1,5 +1,6 @@
 import io
 import json
+from typing import Any
 
 import pytest
 from django.core.management import CommandError, call_command
@@ -20,10 +21,15 @@ from knowledge.services.triples import (
     triple_delete,
     triples_delete_all,
     triples_import,
-    triples_tend,
 )
 from ragcore.graph.triples import Triple as Fact
 from tests.factories import ingest, make_set, make_tenant, make_user, scope_of
+from tests.knowledge.fills import triples_tend
+from tests.knowledge.imports import import_job, import_read
+from tests.migrating import migrations_apply, migrations_unapply
+from tests.work.contract import KindContract
+from work.models import Job
+from work.services import job_act_now
 
 pytestmark = pytest.mark.django_db
 
@@ -160,7 +166,7 @@ def test_a_file_is_read_in_the_background(owner, into, name):
 
     started = import_start(scope=scope_of(owner), actor=owner, set_id=into.pk, name=name, content=io.BytesIO(content))
     assert (started.state, Triple.objects.count()) == ("queued", 0)
-    triples_tend()
+    import_read(started)
 
     done = TripleImport.objects.get()
     assert (done.state, done.accepted, done.rejected, done.progress) == ("partial", 1, 1, 100)
@@ -177,6 +183,7 @@ def test_a_file_is_stored_in_parts_with_the_faults_of_all_of_them(owner, into, m
     content = io.BytesIO(b"\n".join(facts))
     started = import_start(scope=scope_of(owner), actor=owner, set_id=into.pk, name="a.jsonl", content=content)
 
+    import_read(started)
     triples_tend()
 
     done = TripleImport.objects.get(pk=started.pk)
@@ -189,7 +196,7 @@ def test_an_import_that_is_deleted_while_it_is_read_stores_nothing_more(owner, i
     monkeypatch.setattr("knowledge.services.triple_files.BATCH_ROWS", 10)
     content = io.BytesIO(b"\n".join(line(f"Part {n}", "belongs to", "Hub") for n in range(100)))
     started = import_start(scope=scope_of(owner), actor=owner, set_id=into.pk, name="a.jsonl", content=content)
-    store, stored = triple_files._store, []
+    store, stored = triple_files.batch_store, []
 
     def delete_before_the_third(one, batch):
         if len(stored) == 2:
@@ -197,8 +204,8 @@ def test_an_import_that_is_deleted_while_it_is_read_stores_nothing_more(owner, i
         store(one, batch)
         stored.append(Triple.objects.count())
 
-    monkeypatch.setattr(triple_files, "_store", delete_before_the_third)
-    triples_tend()
+    monkeypatch.setattr("knowledge.jobs.import_triples.batch_store", delete_before_the_third)
+    import_read(started)
 
     assert stored[:4] == [10, 20, 0, 0]
     assert (Triple.objects.count(), TripleImport.objects.count()) == (0, 0)
@@ -215,10 +222,59 @@ def test_a_file_that_is_read_twice_counts_the_same(owner, into):
         tokenizer=tokenizer(),
     )  # a worker was killed after its first batch
 
-    triples_tend()
+    import_read(started)
 
     done = TripleImport.objects.get()
     assert (done.state, done.accepted, done.duplicates, Triple.objects.count()) == ("succeeded", 1, 1, 1)
+
+
+class TestImportsOfFacts(KindContract):
+    """A file with a faulty line, in parts of one fact."""
+
+    @pytest.fixture(autouse=True)
+    def _file(self, owner, into, monkeypatch):
+        monkeypatch.setattr(triple_files, "BATCH_ROWS", 1)
+        self.owner, self.into = owner, into
+
+    def start(self) -> Job:
+        content = io.BytesIO(line("A", "is part of", "B") + b"\nbroken\n" + line("B", "is part of", "C"))
+        values = {"set_id": self.into.pk, "name": "a.jsonl", "content": content}
+        return import_job(import_start(scope=scope_of(self.owner), actor=self.owner, **values))
+
+    def outcome(self, job: Job) -> Any:
+        row = TripleImport.objects.get(pk=job.arguments["import_id"])
+        facts = Triple.objects.filter(source=row).order_by("subject_key").values_list("subject_key", "object_key")
+        return list(facts), row.accepted, row.rejected, row.duplicates
+
+    def whole(self) -> Any:
+        return [("a", "b"), ("b", "c")], 2, 1, 0
+
+
+def test_a_cancelled_import_says_so_and_can_be_tried_again(owner, into):
+    content = io.BytesIO(line("A", "is part of", "B"))
+    started = import_start(scope=scope_of(owner), actor=owner, set_id=into.pk, name="a.jsonl", content=content)
+    job_act_now(import_job(started), "cancel")
+    assert TripleImport.objects.get().state == "failed"
+
+    job_act_now(import_job(started), "retry")
+    import_read(started)
+
+    assert TripleImport.objects.get().state == "succeeded"
+
+
+@pytest.mark.django_db(transaction=True)
+def test_files_that_waited_before_imports_were_jobs_are_read(owner, into):
+    content = io.BytesIO(line("A", "is part of", "B"))
+    started = import_start(scope=scope_of(owner), actor=owner, set_id=into.pk, name="a.jsonl", content=content)
+    try:
+        migrations_unapply("knowledge", "0075")
+        assert not Job.objects.exists()
+    finally:
+        migrations_apply("knowledge", "0075")
+
+    import_read(started)
+
+    assert (TripleImport.objects.get().state, import_job(started).author) == ("succeeded", owner)
 
 
 def test_other_endings_and_sets_of_others_are_refused(owner, into):

@@ -10,11 +10,12 @@ from django.utils import timezone
 from redis import RedisError
 
 from knowledge.models import EntityReading, IngestItem, IngestJob, RefusalLine
+from knowledge.queue import READ_ENTITIES
 from knowledge.services import document_delete, ingestion_advance, upkeep
-from knowledge.services.entities import entities_tend
 from knowledge.services.refusal_lines import refusal_lines_draw
 from knowledge.services.upkeep import AFTER_INGESTION, put_off
 from tests.factories import ingest, make_set, make_user, run_job, scope_of
+from tests.knowledge.fills import entities_tend
 from tests.knowledge.uploads import upload
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -32,6 +33,9 @@ def sent(monkeypatch):
     """Names of the tasks that are sent, and after how many seconds they shall begin."""
     found = []
     monkeypatch.setattr("knowledge.queue._send", lambda name, _, options: found.append((name, options["countdown"])))
+    monkeypatch.setattr(
+        "work.queue.send", lambda name, named, options: found.append((named.get("kind", name), options["countdown"]))
+    )
     return found
 
 
@@ -83,10 +87,10 @@ def test_what_has_waited_begins_once_when_the_last_document_is_through(owner, ow
     assert after(sent) == []
     for job in jobs[1:]:
         run_job(job.pk)
-    assert after(sent) == list(AFTER_INGESTION)
+    assert after(sent) == [*AFTER_INGESTION, READ_ENTITIES]
 
     ingest(owner, own, more="One more right behind it.")
-    assert after(sent) == list(AFTER_INGESTION)
+    assert after(sent) == [*AFTER_INGESTION, READ_ENTITIES]
 
 
 def test_a_load_whose_last_document_fails_has_ended_too(owner, own, sent):
@@ -95,7 +99,7 @@ def test_a_load_whose_last_document_fails_has_ended_too(owner, own, sent):
     ingestion_advance(job_id=job.pk)
 
     assert IngestItem.objects.get(job=job).stage == "failed"
-    assert after(sent) == list(AFTER_INGESTION)
+    assert after(sent) == [*AFTER_INGESTION, READ_ENTITIES]
 
 
 def test_a_batch_is_through_although_the_cache_is_away(owner, own, monkeypatch):

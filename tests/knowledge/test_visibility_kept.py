@@ -34,10 +34,10 @@ class World:
     closed: KnowledgeSet
     document: Document
 
-    def seen(self, **narrower: object) -> bool:
+    def seen(self, *, limited_by: User | None = None, **narrower: object) -> bool:
         """Whether the reader sees the document, which every form of the rights must answer alike."""
         reader = User.objects.get(pk=self.reader.pk)
-        scope = scope_of(reader)
+        scope = scope_of(reader).limited_to(scope_of(limited_by or reader))
         expected = set(documents_askable(scope=scope, **narrower).values_list("pk", flat=True))  # type: ignore[arg-type]
         visible = visible_to(scope=scope, **narrower)  # type: ignore[arg-type]
         assert {row[0] for row in fetch(visible.sql, visible.params)} == expected
@@ -127,7 +127,7 @@ def test_sets_and_filters_narrow_it_as_they_narrow_the_selector(world: World) ->
     assert not world.seen(sets=[world.closed.pk + 1000])
     assert world.seen(filters=Filters(axis=world.closed.axis))
     assert not world.seen(filters=Filters(tags=("absent",)))
-    assert not world.seen(within=scope_of(make_user("stranger", clearance=0)))
+    assert not world.seen(limited_by=make_user("stranger", clearance=0))
 
 
 def test_the_rights_and_the_epoch_take_one_statement(

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ragcore.errors import InvalidOptionsError
-from ragcore.options import RetrievalOptions, options_sha256, resolve
+from ragcore.options import RepresentationOptions, RetrievalOptions, options_sha256, resolve
 
 
 def test_the_last_layer_wins_and_its_name_is_kept():
@@ -14,7 +14,13 @@ def test_the_last_layer_wins_and_its_name_is_kept():
     assert resolved.value.top_k == 30
     assert resolved.value.cliff is True
     assert (resolved.origin["top_k"], resolved.origin["cliff"]) == ("set HR", "site")
-    assert resolved.origin["fine_limit"] == "default"
+    assert resolved.origin["fused_limit"] == "default"
+
+
+def test_what_is_made_of_documents_has_the_fingerprint_of_the_release_in_which_its_options_were_more():
+    as_then = "881288df028319f4b40626456c4420a3a3f245fb372d0a20e2ea19d7ed186387"
+
+    assert options_sha256(RepresentationOptions()) == as_then
 
 
 def test_an_option_of_an_earlier_release_does_nothing():

@@ -27,12 +27,10 @@ def test_the_defaults_fit_together():
         ({"chunking": {"min_tokens": 500, "max_tokens": 300}}, "chunking.min_tokens"),
         ({"chunking": {"max_tokens": 900, "section_tokens": 800}}, "chunking.max_tokens"),
         ({"chunking": {"max_tokens": 900}, "answer": {"context_tokens": 500}}, "chunking.max_tokens"),
-        ({"retrieval": {"fine_limit": 500, "coarse_limit": 400}}, "retrieval.fine_limit"),
         ({"retrieval": {"top_k": 20, "fused_limit": 15}}, "retrieval.top_k"),
-        ({"retrieval": {"top_k": 20, "fine_limit": 15}}, "retrieval.top_k"),
         ({"retrieval": {"fused_limit": 5}, "answer": {"max_chunks": 6}}, "answer.max_chunks"),
-        ({"answer": {"mode": "agentic", "loop_tokens": 500}}, "answer.loop_tokens"),
-        ({"answer": {"strategy": "self_rag", "context_tokens": 90_000}}, "answer.loop_tokens"),
+        ({"answer": {"mode": "agentic", "context_tokens": 39_001}}, "answer.context_tokens"),
+        ({"answer": {"strategy": "self_rag", "context_tokens": 90_000}}, "answer.context_tokens"),
     ],
 )
 def test_what_cannot_work_together_is_named_at_one_of_its_options(layer, option):
@@ -44,9 +42,9 @@ def test_what_cannot_work_together_is_named_at_one_of_its_options(layer, option)
     [
         {"chunking": {"max_tokens": 100}},  # the least size of 512 is a default and gives way
         {"retrieval": {"fused_limit": 5}},
-        {"retrieval": {"top_k": 20, "fused_limit": 20, "fine_limit": 20, "coarse_limit": 20}},
-        {"answer": {"loop_tokens": 500}},  # nothing loops
-        {"answer": {"mode": "agentic", "loop_tokens": 4000}},
+        {"retrieval": {"top_k": 20, "fused_limit": 20}},
+        {"answer": {"context_tokens": 90_000}},  # nothing loops
+        {"answer": {"mode": "agentic", "context_tokens": 39_000}},
     ],
 )
 def test_what_works_is_no_conflict(layer):

@@ -37,7 +37,7 @@ def test_presets_are_what_their_words_promise():
 
     assert (accurate.strategy, accurate.rewrite_method) == ("self_rag", "hyde")
     assert accurate.temperature < AnswerOptions().temperature
-    assert accurate.support_threshold > AnswerOptions().support_threshold
+    assert accurate.judge_support
     assert (fast.rewrite_method, fast.mode, fast.tiered, fast.compression_method) == ("none", "basic", True, "none")
     assert balanced.rewrite_method == "multi"
     assert (cheap.rewrite_method, cheap.compression_method) == ("none", "sentence_extraction")

@@ -15,7 +15,7 @@ def fused() -> State:
 def test_a_candidate_that_is_dropped_is_remembered_with_its_scores():
     state = fused().ranked("rerank", {1: 1.0, 2: 3.0, 3: 2.0}, keep=3)
 
-    left = state.narrowed(state.candidates[:1], stage="cutoff.top_k", reason="below the best 1")
+    left = state.narrowed(state.candidates[:1], stage="cutoff.top_k", code="below_best", best=1)
 
     assert list(left.fallen) == [3, 1]
     assert left.fallen[1].scores == {"lexical": 4.0, "fuse.rsf": 0.9, "rerank": 1.0}

@@ -3,9 +3,10 @@
 import sys
 from pathlib import Path
 
+from ragsite.embedded.language_model import LanguageModel
 from ragsite.embedded.processes import ServiceError
 from ragsite.embedded.programs import Program, model_program
-from ragsite.embedded.supervisor import Supervisor
+from ragsite.embedded.supervisor import Supervisor, say
 from ragsite.env import env
 
 WEB = """
@@ -31,7 +32,8 @@ def main(data_dir: Path) -> int:
         programs.append(Program("worker", ("-c", STUBBORN, str(data_dir / "grandchild"))))
     try:
         bootstrap = [sys.executable, "-c", "print('bootstrapped')"]
-        return Supervisor(env, programs, bootstrap, model_program() if "--models" in sys.argv else None).run()
+        models = model_program() if "--models" in sys.argv else None
+        return Supervisor(env, programs, bootstrap, models, LanguageModel.of(env, say)).run()
     except ServiceError as error:
         sys.stderr.write(f"{error}\n")
         return error.exit_code

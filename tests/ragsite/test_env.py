@@ -112,6 +112,17 @@ def test_a_model_server_without_a_model_name_is_asked_for_its_default(monkeypatc
     assert read_environment().LLM_MODEL == "default"
 
 
+def test_a_model_file_that_does_not_exist_keeps_nothing_from_starting(monkeypatch, tmp_path):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("LLM_FILE", "no/such.gguf")
+
+    env = read_environment()
+
+    assert tmp_path / "no" / "such.gguf" == env.LLM_FILE
+    assert env.LLM_MODEL is None
+    assert env.language_model_state() is None  # nobody runs here
+
+
 def test_without_a_model_server_there_is_no_model():
     assert read_environment().LLM_MODEL is None
 

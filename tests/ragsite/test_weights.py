@@ -10,7 +10,8 @@ from django.contrib.staticfiles.storage import StaticFilesStorage
 from django.http import HttpResponse, StreamingHttpResponse
 from django.test import RequestFactory
 
-from ragsite.admin_menu import PAGES
+from accounts.admin.pages import menu_pages
+from ragsite.admin_menu import PAGES, SECTIONS
 from ragsite.middleware import CompressedPagesMiddleware
 from ragsite.static_storage import HashedStaticFilesStorage
 
@@ -75,5 +76,8 @@ def test_every_icon_of_our_pages_is_in_the_cut_font():
     known = set((folder / "icons.txt").read_text(encoding="utf-8").split())
     used = {"check_circle", "error", "autorenew", "inbox", "upload_file", "tune"}
     used |= {entry.icon for _title, entries in PAGES for entry in entries}
+    declared = {entry.icon for section in SECTIONS for _page, entry in menu_pages(section)}
+    assert declared
+    used |= declared
     assert used <= known
     assert (folder / "Material-Symbols-Outlined.woff2").stat().st_size < 40_000

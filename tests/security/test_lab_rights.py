@@ -11,10 +11,10 @@ from django.urls import reverse
 
 from accounts.errors import NotFoundError
 from chat.models import Conversation, Message
-from evaluation.services.lab import lab_run
-from evaluation.services.lab_export import lab_json
-from evaluation.services.lab_replay import replay_get, stored_ranking
-from evaluation.services.lab_types import LabConfiguration
+from evaluation.services.lab.export import lab_json
+from evaluation.services.lab.replay import replay_get, stored_ranking
+from evaluation.services.lab.searches import lab_run
+from evaluation.services.lab.types import LabConfiguration
 from knowledge.indexes.corpus_epoch import epoch_advance
 from knowledge.models import Document
 from tests.admin.conftest import signed_in

@@ -65,6 +65,8 @@ BOUNDS = {
     "ragcore.parsing.pdf.boilerplate._LEADER": 400,  # MAX_ENTRY
     "ragcore.parsing.pdf.boilerplate._ENTRY": 400,
     "ragcore.parsing.office.number_formats": 5_000,  # Excel writes 255
+    "ragcore.parsing.header_facts": 300,  # MAX_LINE
+    "ragcore.parsing.raised": 64,  # NEAR_CHARACTERS
 }
 
 

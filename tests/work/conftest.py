@@ -12,7 +12,7 @@ from work import kinds, queue
 def sent(monkeypatch):
     """(name, arguments, options) of what would go to the broker."""
     messages = []
-    monkeypatch.setitem(kinds._KINDS, Counting.name, Counting())
+    monkeypatch.setitem(kinds.KINDS.by_name, Counting.name, Counting())
     monkeypatch.setattr(queue, "send", lambda name, kwargs, options: messages.append((name, kwargs, options)))
     yield messages
     Counting.meanwhile.clear()

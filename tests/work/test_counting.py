@@ -22,7 +22,7 @@ from work.fencing import job_writing
 from work.kinds import Checkpoint, kind_get
 from work.models import Job, State
 from work.runner import checkpoint_store, slice_run
-from work.services import FROM, _move, job_cancel_now, work_retry
+from work.services import FROM, job_cancel_now, job_move, work_retry
 
 TOTAL = 5
 pytestmark = pytest.mark.django_db
@@ -361,7 +361,7 @@ def disturb(job, workers, act, which):
     elif act in ("pause", "resume"):
         row = Job.objects.get(pk=job.pk)
         if row.state in FROM[act]:
-            _move(row, State.PAUSED if act == "pause" else State.QUEUED)
+            job_move(row, State.PAUSED if act == "pause" else State.QUEUED)
     elif which < len(workers):
         worker = workers[which]
         if act == "release" and worker.job:

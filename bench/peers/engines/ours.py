@@ -28,7 +28,7 @@ def build(task: Task, variant: str) -> Search:
         django.setup()
     from accounts.models import User
     from accounts.selectors import scope_for
-    from evaluation.services.run_cases import ranked_documents
+    from evaluation.services.runs.measuring import ranked_documents
     from knowledge.services import retrieve
     from knowledge.types import RetrievalRequest
 

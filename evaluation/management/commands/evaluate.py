@@ -21,19 +21,18 @@ from accounts.scope import Scope
 from accounts.selectors import scope_for
 from evaluation.models import GoldenSet, RunConfiguration
 from evaluation.selectors import golden_set_named, run_get
-from evaluation.services.comparison import (
+from evaluation.services.gates import guarding_sets
+from evaluation.services.golden import golden_import
+from evaluation.services.golden_files import golden_file_parse
+from evaluation.services.runs.comparison import (
     Comparison,
     GateVerdict,
     configuration_failures,
     configuration_means,
     gate_judge,
 )
-from evaluation.services.configuration_text import plan_read
-from evaluation.services.gates import guarding_sets
-from evaluation.services.golden import golden_import
-from evaluation.services.golden_files import golden_file_parse
-from evaluation.services.run_figures import ordered
-from evaluation.services.run_files import (
+from evaluation.services.runs.figures import ordered
+from evaluation.services.runs.files import (
     baseline_compare,
     baseline_read,
     baseline_write,
@@ -41,8 +40,9 @@ from evaluation.services.run_files import (
     scores_by_question,
     verdict_junit,
 )
-from evaluation.services.run_plans import ConfigurationPlan
-from evaluation.services.runs import evaluation_run
+from evaluation.services.runs.lifecycle import evaluation_run
+from evaluation.services.runs.plan_text import plan_read
+from evaluation.services.runs.plans import ConfigurationPlan
 from knowledge.management.progress import ProgressLine, jobs_wait
 from knowledge.models import KnowledgeSet
 from knowledge.selectors import sets_listed, sets_managed
@@ -120,10 +120,10 @@ class Command(BaseCommand):
         return [golden_set]
 
     def _guards(self, scope: Scope, code: str) -> list[GoldenSet]:
-        found = sets_listed(scope=scope).filter(code=code, tenant_id=scope.tenant_id).first()
-        if found is None:
+        home = sets_listed(scope=scope).filter(code=code, tenant_id=scope.tenant_id).first()
+        if home is None:
             raise refusal(f"There is no knowledge set {code!r}.")
-        guards = list(guarding_sets(knowledge_set=found))
+        guards = list(guarding_sets(knowledge_set=home))
         if not guards:
             self.stdout.write(f"No golden set with cases guards {code}: nothing to measure.")
         return guards
@@ -131,19 +131,19 @@ class Command(BaseCommand):
     def _golden_set(self, scope: Scope, asker: User, name: str, cases: Path | None) -> GoldenSet:
         if cases is not None:
             rows = golden_file_parse(name=cases.name, content=cases.read_bytes())
-            done = golden_import(tenant=asker.tenant, name=name, rows=rows, scope=scope)
-            self.stdout.write(f"{name}: {done.added} cases added, {done.updated} updated.")
+            result = golden_import(tenant=asker.tenant, name=name, rows=rows, scope=scope)
+            self.stdout.write(f"{name}: {result.added} cases added, {result.updated} updated.")
         try:
             return golden_set_named(scope=scope, name=name)
         except NotFoundError as error:
-            known = ", ".join(GoldenSet.objects.filter(tenant_id=scope.tenant_id).values_list("name", flat=True))
-            raise refusal(f"{error.message} There are: {known or 'none'}.") from error
+            names = ", ".join(GoldenSet.objects.filter(tenant_id=scope.tenant_id).values_list("name", flat=True))
+            raise refusal(f"{error.message} There are: {names or 'none'}.") from error
 
     def _ingest(self, scope: Scope, asker: User, golden_set: GoldenSet, corpus: Path, code: str | None) -> None:
         """Put the corpus into a set of its own and ask the golden set there; what is in already is left alone."""
         code = code or slugify(golden_set.name) or f"golden-{golden_set.pk}"
-        found = sets_managed(scope=scope).filter(code=code, tenant_id=scope.tenant_id).first()
-        home = found or set_create(scope=scope, actor=asker, values={"code": code, "name": golden_set.name})
+        existing = sets_managed(scope=scope).filter(code=code, tenant_id=scope.tenant_id).first()
+        home = existing or set_create(scope=scope, actor=asker, values={"code": code, "name": golden_set.name})
         golden_set.sets.add(home)
         accepted = documents_bulk(scope=scope, actor=asker, lines=corpus_lines(corpus, home))
         for rejected in accepted.rejected:
@@ -196,14 +196,14 @@ class Command(BaseCommand):
             self._say(verdict, comparison)
         return passed and (verdict.has_passed or not options["gate"])
 
-    def _baseline(self, scope: Scope, golden_set: GoldenSet, given: str | None) -> Baseline | None:
-        if given is None:
+    def _baseline(self, scope: Scope, golden_set: GoldenSet, reference: str | None) -> Baseline | None:
+        if reference is None:
             return None
-        if not given.isdecimal():
-            return baseline_read(Path(given))
-        run = run_get(scope=scope, run_id=int(given))
+        if not reference.isdecimal():
+            return baseline_read(Path(reference))
+        run = run_get(scope=scope, run_id=int(reference))
         if run.golden_set_id != golden_set.pk:
-            raise refusal(f"Run {given} is one of another golden set.")
+            raise refusal(f"Run {reference} is one of another golden set.")
         first = run.configurations.first()
         return scores_by_question(first) if first is not None else {}
 
@@ -222,9 +222,11 @@ class Command(BaseCommand):
         if comparison is None:
             self.stdout.write("Without a baseline only lowest values are checked.")
         else:
-            for name, one in comparison.metrics.items():
-                interval = f"[{one.low:+.3f}, {one.high:+.3f}]"
-                self.stdout.write(f"{name:<24}{one.difference:>+10.3f}{interval:>22}{f'p {one.p_corrected:.3f}':>12}")
+            for name, difference in comparison.metrics.items():
+                interval = f"[{difference.low:+.3f}, {difference.high:+.3f}]"
+                self.stdout.write(
+                    f"{name:<24}{difference.difference:>+10.3f}{interval:>22}{f'p {difference.p_corrected:.3f}':>12}"
+                )
             if comparison.changed:
                 self.stdout.write(f"{comparison.changed} cases were changed, added or removed since: left out.")
         for fault in verdict.faults:

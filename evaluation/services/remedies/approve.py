@@ -7,7 +7,7 @@ from django.utils.translation import gettext_lazy as _
 from accounts.errors import NotFoundError
 from chat.answers.approval import DEFAULT_DAYS, answer_approve, approved_in_force, approved_withdraw, question_key
 from evaluation.models import RemedyApplication
-from evaluation.services.lab import expected_find
+from evaluation.services.lab.searches import expected_find
 from evaluation.services.remedies.base import About, Done, Field, Offer, Remedy, Values, remedy
 from feedback.services import is_reviewing
 from knowledge.models import Chunk

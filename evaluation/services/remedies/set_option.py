@@ -22,11 +22,10 @@ ADVISED: Mapping[str, tuple[str, Any]] = {
     "limit": ("top_k", 2.0),
     "duplicate": ("deduplicate", False),
     "reranker": ("rerank", False),
-    "weak match": ("fine_limit", 2.0),
+    "weak match": ("fused_limit", 2.0),
 }
 CHANGES: tuple[tuple[str, Any], ...] = (
     *ADVISED.values(),
-    ("fused_limit", 2.0),
     ("neighbours", 1),
     ("fuzzy", True),
 )

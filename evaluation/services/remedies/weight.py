@@ -5,8 +5,8 @@ from __future__ import annotations
 from django.utils.translation import gettext_lazy as _
 
 from evaluation.models import RemedyApplication
-from evaluation.services.lab import options_in_force
-from evaluation.services.lab_types import LabConfiguration, LabQuestion
+from evaluation.services.lab.searches import options_in_force
+from evaluation.services.lab.types import LabConfiguration, LabQuestion
 from evaluation.services.remedies.base import About, Done, Field, Offer, Remedy, Values, remedy
 from knowledge.services.document_weights import HIGHEST, documents_weigh
 

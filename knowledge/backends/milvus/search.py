@@ -15,7 +15,7 @@ from knowledge.backends.postgres import ScopedLexicalIndex
 from knowledge.indexes.visibility import Bounds, Visible
 from knowledge.indexes.visible_passages import ConfirmedHit, confirmed_hits_load, document_ids_load
 from knowledge.models.index import COARSE_DIMENSIONS
-from ragcore.embedding.vectors import plain
+from ragcore.embedding.vectors import question_vectors
 from ragcore.ports import FloatArray
 from ragcore.types import Hit, Query
 
@@ -172,23 +172,23 @@ class MilvusVectorIndex:
     def is_exact(self) -> bool:
         return False  # whole vectors stand on its disk: it compares them for few passages only
 
-    def exact_many(self, vectors: FloatArray, *, limit: int) -> list[list[Hit]]:
-        values = [_sent(plain(vector)) for vector in vectors]
+    def exact_many(self, queries: Sequence[Query], *, limit: int) -> list[list[Hit]]:
+        values = [_sent(vector) for vector in question_vectors(queries)]
         return self.searched.hits(values, limit=limit, anns_field="fine", model=self.model)
 
-    def coarse(self, vector: FloatArray, *, limit: int) -> list[Hit]:
-        return self.coarse_many(vector[None, :], limit=limit)[0]
+    def coarse(self, query: Query, *, limit: int) -> list[Hit]:
+        return self.coarse_many([query], limit=limit)[0]
 
-    def coarse_many(self, vectors: FloatArray, *, limit: int) -> list[list[Hit]]:
-        values = [_sent(vector[:COARSE_DIMENSIONS]) for vector in vectors]
+    def coarse_many(self, queries: Sequence[Query], *, limit: int) -> list[list[Hit]]:
+        values = [_sent(vector[:COARSE_DIMENSIONS]) for vector in question_vectors(queries)]
         return self.searched.hits(values, limit=limit, anns_field="coarse", model=self.model)
 
-    def prefixes(self, vector: FloatArray, *, chunks: Sequence[int]) -> list[Hit]:
-        values = _sent(vector[:COARSE_DIMENSIONS])
+    def prefixes(self, query: Query, *, chunks: Sequence[int]) -> list[Hit]:
+        values = _sent(question_vectors([query])[0][:COARSE_DIMENSIONS])
         return self.searched.of_chunks(values, chunks=chunks, limit=len(chunks), anns_field="coarse", model=self.model)
 
-    def fine(self, vector: FloatArray, *, chunks: Sequence[int], limit: int) -> list[Hit]:
-        values = _sent(plain(vector))
+    def fine(self, query: Query, *, chunks: Sequence[int], limit: int) -> list[Hit]:
+        values = _sent(question_vectors([query])[0])
         return self.searched.of_chunks(values, chunks=chunks, limit=limit, anns_field="fine", model=self.model)
 
 

@@ -14,9 +14,11 @@ from accounts.selectors import scope_for
 from knowledge.management.progress import ProgressLine, jobs_wait
 from knowledge.models import IngestJob, KnowledgeSet, Source
 from knowledge.selectors import job_get, sets_managed
-from knowledge.services.sources import folder_source_ensure, run_open, sync_run
+from knowledge.services.sources import folder_source_ensure, run_open
 from knowledge.services.sources.sync_runs import RunReport
 from ragcore.errors import RagError
+from work.models import Job
+from work.runner import slice_run
 
 SETTLE_MILLISECONDS = 1600  # changes that come within it are taken together
 
@@ -67,17 +69,18 @@ class Command(BaseCommand):
     def _once(self, source: Source, actor: User, *, no_wait: bool) -> bool:
         """One run and its ingestion; whether all went well."""
         line = ProgressLine("Reading the folder")
-        job = run_open(sources=[source], actor=actor, trigger="command", send=False)
-        result = sync_run(
-            job_id=job.pk,
-            trusted_folders=True,
+        job = run_open(sources=[source], actor=actor, trigger="command", trusted_folder=source.location)
+        assert job.run.work is not None  # made with it
+        slice_run(
+            job_id=job.run.work.pk,
             in_turn=False,
-            progress=lambda report: line.show(report.found, report.found, f"{report.new + report.changed} new"),
+            on_checkpoint=lambda work: line.show(work.done, work.done, f"{new_documents(work)} new"),
         )
         line.close()
+        job.refresh_from_db()
         if not no_wait:
             jobs_wait(scope=scope_for(actor), job_ids=[job.pk])
-        return self._report(result, scope_for(actor))
+        return self._report(job, scope_for(actor))
 
     def _watch(self, folder: Path, source: Source, actor: User, *, no_wait: bool) -> None:
         from watchfiles import watch
@@ -97,6 +100,11 @@ class Command(BaseCommand):
         words = ", ".join(f"{getattr(report, name)} {name.replace('_', ' ')}" for name in counted)
         self.stdout.write(f"{words}, {len(errors) + report.refused_more} with errors.")
         return not errors
+
+
+def new_documents(work: Job) -> int:
+    """How many a run has brought or changed so far."""
+    return int(work.figures.get("new", 0)) + int(work.figures.get("changed", 0))
 
 
 def source_name(job: IngestJob) -> str:

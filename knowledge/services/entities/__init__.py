@@ -1,4 +1,4 @@
-"""Entities: reading documents for them in the background, and what owners decide about their names."""
+"""Entities: reading documents for them, and what owners decide about their names."""
 
 from knowledge.services.entities.decisions import (
     entities_merge,
@@ -7,13 +7,12 @@ from knowledge.services.entities.decisions import (
     entity_reject,
     entity_split,
 )
-from knowledge.services.entities.reading import entities_attributes_changed, entities_reread, entities_tend
+from knowledge.services.entities.reading import entities_attributes_changed, entities_reread
 
 __all__ = [
     "entities_attributes_changed",
     "entities_merge",
     "entities_reread",
-    "entities_tend",
     "entity_confirm",
     "entity_decision_undo",
     "entity_reject",

@@ -1,100 +1,48 @@
-"""Reading documents for the entities that they mention, in the background and by set.
+"""Reads documents for the entities that they mention.
 
-A stage of ingestion of its own behind the switch to live: a few documents at a time, their mentions and the note that
-they were read in one transaction, so that it can be broken off and goes on. A document that is replaced meanwhile is
-read again in its new version. What other rules or another lexicon have read is read again.
+A stage of ingestion of its own behind the switch to live (`knowledge/jobs/read_entities.py`): the mentions of a
+document are stored together with the note that it was read. A document that is replaced meanwhile is read again in
+its new version. What other rules or another lexicon have read is read again.
 """
 
 from __future__ import annotations
 
 import logging
-import time
 from collections.abc import Mapping, Sequence
 from hashlib import sha256
 from itertools import groupby
 from operator import attrgetter
 
-from django.db import IntegrityError, transaction
+from django.db import IntegrityError, connection, transaction
 
 from knowledge import model_registry
-from knowledge.indexes.corpus_epoch import epoch_advance
-from knowledge.indexes.entities import ReadPassage, mentions_remove, mentions_store, readings_outdated
-from knowledge.indexes.statements import entities_try_lock
+from knowledge.indexes.entities import ReadPassage, mentions_remove, mentions_store
 from knowledge.models import Chunk, Document, EntityReading
-from knowledge.queue import READ_ENTITIES, enqueue_on_commit
-from knowledge.selectors.facts import documents_without_entities, sets_read_for_entities
-from knowledge.selectors.lexicon import lexicon_of_index
-from knowledge.services.upkeep import READ_WITHIN, put_off
+from knowledge.queue import READ_ENTITIES
 from ragcore.graph.mentions import RULES_VERSION, MentionFinder, attribute_names
 from ragcore.graph.term_spans import TermSpans
 from ragcore.ports import Tokenizer
 from ragcore.text.lexicon import TermLexicon
 from ragcore.text.mining.abbreviations import find_abbreviations
 from ragcore.text.mining.bilingual import find_translations
+from work.queue import due_enqueue
 
 logger = logging.getLogger(__name__)
 
-TEND_SECONDS = 40.0
-TURN_SECONDS = 20.0  # of one tenant
-BATCH = 32  # documents
-OUTDATED = 500  # versions taken out at once
 KINDS = (Chunk.Kind.BODY, Chunk.Kind.WHOLE)  # the others repeat what these say
 MOST_ALIASES = 40  # of a passage
-
-
-def entities_tend(*, seconds: float = TEND_SECONDS) -> None:
-    """Read the documents that wait, for so long; nothing if another worker does it.
-
-    Waits while other documents are ingested, for READ_WITHIN at most.
-    """
-    if put_off("entities", at_most=READ_WITHIN):
-        return
-    with entities_try_lock() as has_lock:
-        if not has_lock:
-            return
-        more = _tend(until=time.monotonic() + seconds)
-    if more:
-        enqueue_on_commit(READ_ENTITIES)
 
 
 def entities_reread(*, versions: Sequence[int]) -> None:
     """Have versions read again whose passages or titles somebody has changed."""
     if EntityReading.objects.filter(version__in=list(versions)).delete()[0]:
-        enqueue_on_commit(READ_ENTITIES)
+        due_enqueue(READ_ENTITIES)
 
 
 def entities_attributes_changed(document: Document, *, former: Mapping[str, object]) -> None:
     """Have a document read again whose attributes name something else than before."""
     if document.live_version_id is not None and attribute_names(document.metadata) != attribute_names(former):
         entities_reread(versions=[document.live_version_id])
-
-
-def _tend(*, until: float) -> bool:
-    """Whether there is more to do."""
-    tenants = sets_read_for_entities()
-    while _withdraw([pk for sets in tenants.values() for pk in sets]):
-        if time.monotonic() >= until:
-            return True
-    more = False
-    for tenant_id, sets in tenants.items():  # each has its turn, however much another one has to be read
-        more |= _read_tenant(tenant_id, sets, until=min(until, time.monotonic() + TURN_SECONDS))
-    return more
-
-
-def _read_tenant(tenant_id: int, sets: Sequence[int], *, until: float) -> bool:
-    """Whether documents of this tenant still wait. Answers that were made before these were read are stale."""
-    lexicon = lexicon_of_index(tenant_id=tenant_id)
-    rules = rules_of(lexicon)
-    terms = TermSpans.of(lexicon.all_names()) if lexicon else None
-    has_read = False
-    while rows := documents_without_entities(tenant_id=tenant_id, sets=sets, rules=rules, limit=BATCH):
-        _read_safely(rows, terms, rules)
-        has_read = True
-        if time.monotonic() >= until:
-            break
-    if has_read:
-        epoch_advance(tenant_id=tenant_id, sets=sets)
-    return bool(rows)
 
 
 def rules_of(lexicon: TermLexicon | None) -> str:
@@ -105,8 +53,8 @@ def rules_of(lexicon: TermLexicon | None) -> str:
     return f"{RULES_VERSION}:{sha256(names.encode()).hexdigest()[:24]}"
 
 
-def _read_safely(documents: Sequence[Document], terms: TermSpans | None, rules: str) -> None:
-    """Read documents together; where a passage of one of them was deleted meanwhile, one by one without that one."""
+def documents_read(documents: Sequence[Document], terms: TermSpans | None, rules: str) -> None:
+    """Read documents together; where a passage of one was deleted meanwhile, one by one without that one."""
     try:
         _read(documents, terms, rules)
     except IntegrityError:
@@ -137,6 +85,7 @@ def _read(documents: Sequence[Document], terms: TermSpans | None, rules: str) ->
         EntityReading(version_id=pk, tenant_id=documents[0].tenant_id, rules=rules, mentions=counts[pk])
         for pk in versions
     )
+    connection.check_constraints()  # now, and not with the checkpoint that this is part of
 
 
 def passages_read(document: Document, chunks: Sequence[Chunk], terms: TermSpans | None) -> list[ReadPassage]:
@@ -167,11 +116,7 @@ def aliases_in(text: str, tokenizer: Tokenizer) -> list[tuple[str, str, str]]:
     return list(dict.fromkeys(pairs))[:MOST_ALIASES]
 
 
-@transaction.atomic
-def _withdraw(sets: Sequence[int]) -> bool:
-    """Take out what was read in versions that no search finds any more; whether there was any."""
-    gone = readings_outdated(sets=sets, limit=OUTDATED)
-    if gone:
-        mentions_remove(versions=gone)
-        EntityReading.objects.filter(version__in=gone).delete()
-    return bool(gone)
+def readings_withdraw(versions: Sequence[int]) -> None:
+    """Take out what was read in versions that no search finds any more."""
+    mentions_remove(versions=versions)
+    EntityReading.objects.filter(version__in=versions).delete()

@@ -37,17 +37,17 @@ from knowledge.services.ingestion.item_state import (
     has_free_items,
     item_hand_over,
     items_claim,
-    items_free,
     items_put_off_or_fail,
 )
 from knowledge.services.ingestion.parse_and_ocr import ReadDocument, item_ocr, item_read
 from knowledge.services.ingestion.publish import versions_publish
 from knowledge.services.ingestion.shares import job_in_turn
 from knowledge.services.ingestion.short_lane import SHORT, short_lane
-from knowledge.services.leases import LeaseLostError
+from knowledge.services.open_items import items_free
 from knowledge.services.upkeep import ingestion_ended
 from ragcore.deadline import DeadlinePassedError, deadline
 from ragcore.errors import RagError, TransientError
+from work.errors import LeaseLostError
 from work.faults import StoreUnavailableError, known_fault
 from work.signs_of_life import signs_of_life
 

@@ -28,6 +28,7 @@ from knowledge.services.titles import title_by_version
 from ragcore.chunking import splitter_for
 from ragcore.errors import EmptyDocumentError
 from ragcore.ocr.documents import unread_counts
+from ragcore.parsing.header_facts import attributes_of
 from ragcore.parsing.titles import title_by_content
 from ragcore.ports import FloatArray, SentenceEmbedder
 from ragcore.representations import Missed
@@ -47,6 +48,7 @@ class PreparedVersion:
     edits: ReappliedEdits
     missed: Mapping[int, Missed]  # what the model is to be asked for again, by ordinal
     title: str  # of the document, once this version is live
+    attributes: Mapping[str, str]  # of the document, which the headers of its pages give
     values: Mapping[str, Any]  # of the version's row
     sentences: Mapping[int, EmbeddedSentences] = field(default_factory=dict)  # by ordinal, of those that have any
 
@@ -78,6 +80,7 @@ def item_represent(read: ReadDocument, lease: ItemLease) -> PreparedVersion:
         edits=edits,
         missed={ordinal: kinds for ordinal, kinds in represented.missed.items() if ordinal not in edits.edited},
         title=title,
+        attributes=attributes_of(read.document.metadata),
         values={**_values(read), "report": _report(read, edits, drafts, representations, represented.counts)},
     )
 
@@ -125,6 +128,7 @@ def _report(
         "representations": dict(counts),
         "edits": {"applied": len(edits.applied), "lost": len(edits.lost), "disabled": len(edits.disabled)},
         "pages_recognised": read.stored.pages_recognised,
+        "attributes": attributes_of(read.document.metadata),
         "pictures": len(read.document.pictures),
         "pictures_unread": unread_counts(read.document),
     }

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import datetime, timedelta
 
 from django.db import transaction
@@ -15,8 +15,10 @@ from knowledge.errors import error_columns
 from knowledge.models import Document, IngestItem
 from knowledge.queue import advance_enqueue
 from knowledge.services.ingestion.failure_notices import failures_tell
-from knowledge.services.leases import Lease, claimable, held, rows_claim
+from knowledge.services.open_items import items_free
 from ragcore.errors import RagError, TransientError
+from work.errors import LeaseLostError
+from work.leases import lease_begin, lease_end, lease_extend, leased
 
 RETRY_PERIOD = timedelta(hours=24)  # from the first of the faults in a row
 BACKOFF_SECONDS = 2.0  # doubled with every fault in a row, with jitter
@@ -46,10 +48,8 @@ class IngestionFaultError(RagError):
 @transaction.atomic
 def item_hand_over(item: IngestItem, *, queue: str, stage: str) -> None:
     """Hand an item to another queue, whose workers start from its stored data."""
-    moved = items_held([item]).update(
-        queue=queue, stage=stage, lease_until=None, progress_done=0, progress_total=0, **_without_faults()
-    )
-    if moved:
+    values = {"queue": queue, "stage": stage, "progress_done": 0, "progress_total": 0, **_without_faults()}
+    if lease_end(items_held([item]), **values):
         advance_enqueue(job_id=item.job_id, queue=queue)
 
 
@@ -78,12 +78,8 @@ def _put_off(items: Sequence[IngestItem], error: RagError) -> None:
     pause *= random.uniform(*JITTER)  # noqa: S311 (so that workers do not return together)
     rows = items_held(items)
     rows.filter(waiting_since=None).update(waiting_since=now)
-    rows.update(
-        not_before=now + timedelta(seconds=pause),
-        faults=faults + 1,
-        lease_until=None,
-        **error_columns(error),
-    )
+    not_before = now + timedelta(seconds=pause)
+    lease_end(rows, not_before=not_before, faults=faults + 1, **error_columns(error))
     for job_id, queue in {(item.job_id, item.queue) for item in items}:
         advance_enqueue(job_id=job_id, queue=queue, countdown_seconds=pause + 0.1)
 
@@ -99,9 +95,7 @@ def _fail(items: Sequence[IngestItem], error: RagError) -> None:
     list(documents.order_by("pk").values_list("pk", flat=True))
     failed = []
     for item in items:
-        if items_held([item]).update(
-            stage=IngestItem.Stage.FAILED, finished=timezone.now(), lease_until=None, **reason
-        ):
+        if lease_end(items_held([item]), stage=IngestItem.Stage.FAILED, finished=timezone.now(), **reason):
             document_error_set(item, error)
             failed.append(item)
     failures_tell(failed)
@@ -140,7 +134,8 @@ def items_claim(*, job_id: int, queue: str = Queue.INGEST, which: Q = ALL) -> li
     )
     items = _batch(rows[: _batch_items(job_id, queue, now)])
     were_lost = any(item.lease_until for item in items)  # then it is one item
-    rows_claim(IngestItem, items, seconds=LEASE_SECONDS, losses=F("losses") + int(were_lost))
+    values = {"heartbeat": now, "losses": F("losses") + int(were_lost)}
+    lease_begin(IngestItem, items, duration=timedelta(seconds=LEASE_SECONDS), **values)
     for item in items:
         item.losses += int(were_lost)
     return items
@@ -170,11 +165,6 @@ def _batch(items: Iterable[IngestItem]) -> list[IngestItem]:
     return batch
 
 
-def items_free(now: datetime) -> Q:
-    """Items that may be claimed: open, due, held by nobody, of a job that goes on."""
-    return claimable(now) & (Q(not_before=None) | Q(not_before__lte=now))
-
-
 def has_free_items(*, job_id: int, queue: str) -> bool:
     """Whether another batch could be claimed now."""
     return IngestItem.objects.filter(items_free(timezone.now()), job_id=job_id, queue=queue).exists()
@@ -185,14 +175,15 @@ def has_free_items(*, job_id: int, queue: str) -> bool:
 
 def items_held(items: Sequence[IngestItem]) -> QuerySet[IngestItem]:
     """Those of the items that are open, not put off, and that nobody else has claimed since."""
-    return held(IngestItem, items)
+    return leased(IngestItem, items).filter(finished=None)
 
 
-class ItemLease(Lease[IngestItem]):
-    """The items that a worker holds, and its signs of life."""
+class ItemLease:
+    """The items that a worker holds, and its signs of life. Only `extend` is for other threads."""
 
     def __init__(self, items: Sequence[IngestItem], checkpoint: Callable[[], None] = lambda: None) -> None:
-        super().__init__(IngestItem, items, LEASE_SECONDS, checkpoint=checkpoint)
+        self.rows, self.checkpoint = items, checkpoint  # which hears every sign of life that the work itself gives
+        self._renewed = time.monotonic()
 
     def alive(self, *, seconds: float = 0, **progress: int | str) -> None:
         """Give a sign of life, at least every LEASE_SECONDS; a checkpoint at which work may stop.
@@ -200,11 +191,27 @@ class ItemLease(Lease[IngestItem]):
         `seconds`: how much longer the next one may take. `progress`: values of the items. Raises LeaseLostError.
         """
         self.checkpoint()
-        if seconds or progress or time.monotonic() - self.renewed >= RENEW_SECONDS:
-            self.renew(more_seconds=seconds, **progress)
+        if seconds or progress or time.monotonic() - self._renewed >= RENEW_SECONDS:
+            self._renew(seconds, progress)
 
     def progress(self, count: int, total: int) -> None:
         """Store the progress of the present stage with the next sign of life. Raises LeaseLostError."""
         self.checkpoint()
-        if count >= total or time.monotonic() - self.renewed >= RENEW_SECONDS:
-            self.renew(progress_done=count, progress_total=total)
+        if count >= total or time.monotonic() - self._renewed >= RENEW_SECONDS:
+            self._renew(0, {"progress_done": count, "progress_total": total})
+
+    def extend(self) -> None:
+        """Give a sign of life from another thread: the lease lasts on, where it is still held."""
+        duration = timedelta(seconds=LEASE_SECONDS)
+        lease_extend(items_held(self.rows), duration=duration, heartbeat=timezone.now())
+
+    def release(self) -> None:
+        """Give the items back that are still held."""
+        lease_end(items_held(self.rows))
+
+    def _renew(self, more_seconds: float, values: Mapping[str, int | str]) -> None:
+        self._renewed, now = time.monotonic(), timezone.now()
+        until = now + timedelta(seconds=LEASE_SECONDS + more_seconds)
+        going_on = items_held(self.rows).filter(job__paused=None, job__cancelled=None)
+        if not going_on.update(heartbeat=now, lease_until=until, **values):
+            raise LeaseLostError

@@ -35,8 +35,10 @@ from knowledge.services.ingestion.item_state import items_held
 from knowledge.services.ingestion.rendition import rendition_enqueue
 from knowledge.services.reingest import edits_present, edits_settle
 from knowledge.services.representations import Representation, retry_of
+from ragcore.parsing.header_facts import attributes_of
 from ragcore.ports import FloatArray
 from ragcore.types import ChunkDraft
+from work.queue import due_enqueue
 
 Stage = IngestItem.Stage
 
@@ -196,6 +198,7 @@ def _switch(tenant_id: int, batch: Sequence[PublishableVersion], documents: dict
         **error_columns(None),
     )
     _titles_set(batch, documents)
+    _attributes_set(batch, documents)
 
 
 def _titles_set(batch: Sequence[PublishableVersion], documents: Mapping[int, Document]) -> None:
@@ -204,6 +207,20 @@ def _titles_set(batch: Sequence[PublishableVersion], documents: Mapping[int, Doc
         before, locked = publishable.version.document.title, documents[publishable.version.document_id]
         if publishable.prepared.title != before and locked.title == before:
             Document.objects.filter(pk=locked.pk).update(title=publishable.prepared.title)
+
+
+def _attributes_set(batch: Sequence[PublishableVersion], documents: Mapping[int, Document]) -> None:
+    """Attributes that the headers of pages give, and not those of the version before; what others have set stays."""
+    for publishable in batch:
+        locked, fresh = documents[publishable.version.document_id], publishable.prepared.attributes
+        if not fresh and not attributes_of(locked.metadata):
+            continue
+        live = locked.live_version
+        former = live.report.get("attributes", {}) if live is not None else {}
+        set_by_others = {key: value for key, value in locked.metadata.items() if former.get(key) != value}
+        metadata = {**fresh, **set_by_others}
+        if metadata != locked.metadata:
+            Document.objects.filter(pk=locked.pk).update(metadata=metadata)
 
 
 def _items_finish(ready: Sequence[PublishableVersion]) -> None:
@@ -224,7 +241,7 @@ def _afterwards(tenant_id: int, batch: Sequence[PublishableVersion]) -> None:
         rendition_enqueue(publishable.version)
     if batch:
         enqueue_on_commit(RECORD_DUPLICATES)
-        enqueue_on_commit(READ_ENTITIES)
+        due_enqueue(READ_ENTITIES)
     if any(tenant == tenant_id for tenant, _ in drifted_statistics()):
         enqueue_on_commit(REFRESH_INDEXES)
 
@@ -254,7 +271,7 @@ def entries_create(*, tenant_id: int, entries: Sequence[NewEntry], totals: Mappi
     """
     embedder_lock_shared()
     if entries and EmbedderSwitch.objects.filter(state__in=EmbedderSwitch.FILLED).exclude(model=model).exists():
-        enqueue_on_commit(FILL_VECTORS)
+        due_enqueue(FILL_VECTORS)
     entries = _with_whole_terms(tenant_id, entries)
     for language, total in totals.items():
         of_language = [entry for entry in entries if entry.representation.language == language]

@@ -18,7 +18,8 @@ from django.utils import timezone
 from accounts.models import MAX_SHARE, Tenant
 from knowledge.indexes.statements import queue_turns_lock
 from knowledge.models import IngestItem, IngestJob, QueueTurn
-from knowledge.services.ingestion.item_state import ALL, items_free
+from knowledge.services.ingestion.item_state import ALL
+from knowledge.services.open_items import items_free
 
 
 def job_in_turn(*, job_id: int, queue: str, which: Q = ALL) -> int:

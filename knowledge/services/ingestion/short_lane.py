@@ -18,7 +18,7 @@ from django.db.models import Exists, OuterRef, Q
 from django.utils import timezone
 
 from knowledge.models import IngestItem
-from knowledge.services.ingestion.item_state import items_free
+from knowledge.services.open_items import items_free
 
 logger = logging.getLogger(__name__)
 Queue = IngestItem.Queue

@@ -10,7 +10,6 @@ from knowledge.services.sources.changes import (
 )
 from knowledge.services.sources.folders import ArchiveUpload, archive_upload
 from knowledge.services.sources.permission import Pause, source_pause, source_run_start
-from knowledge.services.sources.sync_execution import sync_run
 from knowledge.services.sources.sync_runs import run_open, set_ingest, sources_start_due
 from knowledge.services.sources.web import document_from_url
 from knowledge.services.sources.webhooks import (
@@ -39,7 +38,6 @@ __all__ = [
     "source_run_start",
     "source_update",
     "sources_start_due",
-    "sync_run",
     "webhook_signature",
     "webhook_source",
     "webhook_events_apply",

@@ -45,35 +45,35 @@ def source_create(*, scope: Scope, actor: User, values: Mapping[str, Any]) -> So
     """
     if scope.administers == "nothing" and not sets_managed(scope=scope).exists():
         raise MissingRightError("make_sources")
-    made = Source(tenant_id=actor.tenant_id, kind=values["kind"], owner=actor)
-    _fill(made, scope=scope, values=values)
-    made.next_run = timezone.now() if made.schedule != Schedule.MANUAL else None
+    source = Source(tenant_id=actor.tenant_id, kind=values["kind"], owner=actor)
+    _fill(source, scope=scope, values=values)
+    source.next_run = timezone.now() if source.schedule != Schedule.MANUAL else None
     if values.get("credentials"):
-        given = credentials_normalise(kind=made.kind, credentials=values["credentials"])
-        credentials_check(kind=made.kind, credentials=given)
-        made.credentials = credentials_encrypt(given)
-    _save(made)
-    audit_record(actor=actor, action="source.create", target=made.name, source=made.pk, kind=made.kind)
-    return made
+        credentials = credentials_normalise(kind=source.kind, credentials=values["credentials"])
+        credentials_check(kind=source.kind, credentials=credentials)
+        source.credentials = credentials_encrypt(credentials)
+    _save(source)
+    audit_record(actor=actor, action="source.create", target=source.name, source=source.pk, kind=source.kind)
+    return source
 
 
 @transaction.atomic
 def source_update(*, scope: Scope, actor: User, source_id: int, values: Mapping[str, Any]) -> Source:
     """Change fields of CHANGEABLE and credentials; what is left out stays. Raises as source_create."""
-    found = source_managed(scope=scope, source_id=source_id)
-    was = {name: getattr(found, name) for name in CHANGEABLE}
-    _fill(found, scope=scope, values=values)
-    changed = [name for name in CHANGEABLE if getattr(found, name) != was[name]]
-    if "schedule" in changed and found.outcome != Source.Outcome.RUNNING:
-        found.next_run = next_run_after(found.schedule, timezone.now())
+    source = source_managed(scope=scope, source_id=source_id)
+    was = {name: getattr(source, name) for name in CHANGEABLE}
+    _fill(source, scope=scope, values=values)
+    changed = [name for name in CHANGEABLE if getattr(source, name) != was[name]]
+    if "schedule" in changed:
+        source.next_run = next_run_after(source.schedule, timezone.now())
     if values.get("credentials") is not None:
         credentials_set(scope=scope, actor=actor, source_id=source_id, credentials=values["credentials"])
     if changed:
-        _save(found, fields=[*changed, *(["next_run"] if "schedule" in changed else [])])
-        audit_record(actor=actor, action="source.change", target=found.name, source=found.pk, fields=changed)
+        _save(source, fields=[*changed, *(["next_run"] if "schedule" in changed else [])])
+        audit_record(actor=actor, action="source.change", target=source.name, source=source.pk, fields=changed)
     if {"options", "location"} & set(changed):
-        source_floor_apply(actor=actor, source=found)
-    return found
+        source_floor_apply(actor=actor, source=source)
+    return source
 
 
 def source_check(*, scope: Scope, source: Source, values: Mapping[str, Any]) -> None:
@@ -95,12 +95,12 @@ def credentials_set(*, scope: Scope, actor: User, source_id: int, credentials: M
 
     Raises NotFoundError, NotAllowedError, SourceSettingsError.
     """
-    found = source_managed(scope=scope, source_id=source_id)
-    credentials = credentials_normalise(kind=found.kind, credentials=credentials)
+    source = source_managed(scope=scope, source_id=source_id)
+    credentials = credentials_normalise(kind=source.kind, credentials=credentials)
     if credentials:
-        credentials_check(kind=found.kind, credentials=credentials)
-    Source.objects.filter(pk=found.pk).update(credentials=credentials_encrypt(credentials))
-    audit_record(actor=actor, action="source.credentials", target=found.name, source=found.pk)
+        credentials_check(kind=source.kind, credentials=credentials)
+    Source.objects.filter(pk=source.pk).update(credentials=credentials_encrypt(credentials))
+    audit_record(actor=actor, action="source.credentials", target=source.name, source=source.pk)
 
 
 def source_delete(*, scope: Scope, actor: User, source_id: int, with_documents: bool = False) -> None:
@@ -110,20 +110,20 @@ def source_delete(*, scope: Scope, actor: User, source_id: int, with_documents: 
     working meanwhile, and where this is interrupted it can be repeated. What is deleted already passes to the tenant's
     default source.
     """
-    found = source_managed(scope=scope, source_id=source_id)
-    home = source_ensure(tenant_id=found.tenant_id, name="")
-    if found.pk == home.pk:
+    source = source_managed(scope=scope, source_id=source_id)
+    home = source_ensure(tenant_id=source.tenant_id, name="")
+    if source.pk == home.pk:
         raise SourceInUseError("uploads")
-    here = list(Document.objects.filter(source=found, deleted=None).values_list("pk", flat=True))
+    here = list(Document.objects.filter(source=source, deleted=None).values_list("pk", flat=True))
     if with_documents:
-        documents_withdraw(tenant_id=found.tenant_id, document_ids=here)
+        documents_withdraw(tenant_id=source.tenant_id, document_ids=here)
     with transaction.atomic():
-        Source.objects.select_for_update().get(pk=found.pk)  # nothing more arrives
-        if left := Document.objects.filter(source=found, deleted=None).count():
-            raise SourceInUseError(documents=left)
-        Document.objects.filter(source=found).update(source=home)
-        audit_record(actor=actor, action="source.delete", target=found.name, source=found.pk, documents=len(here))
-        found.delete()
+        Source.objects.select_for_update().get(pk=source.pk)  # nothing more arrives
+        if remaining := Document.objects.filter(source=source, deleted=None).count():
+            raise SourceInUseError(documents=remaining)
+        Document.objects.filter(source=source).update(source=home)
+        audit_record(actor=actor, action="source.delete", target=source.name, source=source.pk, documents=len(here))
+        source.delete()
 
 
 def _fill(source: Source, *, scope: Scope, values: Mapping[str, Any]) -> None:
@@ -133,7 +133,7 @@ def _fill(source: Source, *, scope: Scope, values: Mapping[str, Any]) -> None:
     permission ends. Nothing is enabled for which nobody answers.
     """
     was_enabled, was_of = source.pk is not None and source.enabled, source.owner_id
-    seen, was_at, was_private = hosts_of(source), source.location, _is_private(source)
+    hosts, was_at, was_private = hosts_of(source), source.location, _is_private(source)
     for name in ("name", "location", "schedule", "enabled"):
         if name in values:
             setattr(source, name, values[name])
@@ -143,7 +143,7 @@ def _fill(source: Source, *, scope: Scope, values: Mapping[str, Any]) -> None:
         source.handler = _handler(scope, values["handler"])
     if "owner" in values:
         source.owner = _owner(source, scope=scope, username=values["owner"])
-    if scope.administers != "everything" and not hosts_of(source) <= seen:
+    if scope.administers != "everything" and not hosts_of(source) <= hosts:
         source.options = {name: value for name, value in source.options.items() if name != "allow_private"}
     _settings_check(source)
     if source.enabled and (not was_enabled or source.owner_id != was_of):
@@ -190,10 +190,10 @@ def _options(source: Source, *, scope: Scope, given: Mapping[str, Any]) -> dict[
 def _handler(scope: Scope, code: str | None) -> SourceHandler | None:
     if not code:
         return None
-    found = handlers_listed(scope=scope).filter(code=code).first()
-    if found is None:
+    handler = handlers_listed(scope=scope).filter(code=code).first()
+    if handler is None:
         raise SourceSettingsError("handler", code=code)
-    return found
+    return handler
 
 
 def _owner(source: Source, *, scope: Scope, username: str | None) -> User | None:
@@ -202,10 +202,10 @@ def _owner(source: Source, *, scope: Scope, username: str | None) -> User | None
         if scope.administers == "nothing":
             raise SourceSettingsError("owner_missing")
         return None
-    found = User.objects.filter(username=username, tenant_id=source.tenant_id, is_active=True).first()
-    if found is None:
+    owner = User.objects.filter(username=username, tenant_id=source.tenant_id, is_active=True).first()
+    if owner is None:
         raise UnknownPeopleError("owner", field="owner", unknown=[username])
-    return found
+    return owner
 
 
 def _save(source: Source, fields: list[str] | None = None) -> None:

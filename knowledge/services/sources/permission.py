@@ -77,7 +77,7 @@ def source_run_start(*, scope: Scope, actor: User, source_id: int) -> IngestJob:
     if (pause := source_pause(source)) is not None:
         raise SourcePausedError("because", problem=pause.error)
     Source.objects.select_for_update().get(pk=source.pk)
-    for run in runs_open().filter(job__source=source).select_related("job"):
+    if (run := runs_open().filter(job__source=source).first()) is not None:
         return run.job
     audit_record(actor=actor, action="source.run", target=source.name, source=source.pk)
     return run_open(sources=[source], actor=actor, trigger="person")

@@ -13,7 +13,6 @@ from accounts.models import MAX_CLEARANCE
 from accounts.scope import Scope
 from knowledge.errors import (
     ItemUnreadableError,
-    JobOverError,
     LeftOutError,
     LimitReachedError,
     NotDeletedError,
@@ -23,14 +22,15 @@ from knowledge.indexes.corpus_epoch import epoch_advance
 from knowledge.models import Document, IngestJob, Source
 from knowledge.services.composition import glob_matches
 from knowledge.services.deletion import documents_withdraw
-from knowledge.services.documents import items_add, job_hold, job_work, upload_check
+from knowledge.services.documents import items_add, job_work, upload_check
 from knowledge.services.handlers import Handler, arrival_refusal, handler_value
-from knowledge.services.leases import LeaseLostError
 from knowledge.services.names import document_rename
 from knowledge.services.registration import Arrival, document_register
 from knowledge.services.sources.sync_runs import RunReport
 from knowledge.types import SourceOptions, strictly
 from ragcore.errors import RagError
+from work.fencing import job_writing
+from work.models import Job
 
 Stamp = Mapping[str, Any]  # changes when the item changes; JSON values
 
@@ -75,10 +75,10 @@ def source_scope(source: Source) -> Scope:
 
 
 class ItemSync:
-    """One run of one source. `take` each item, then `finish`. Both raise LeaseLostError once the job was cancelled."""
+    """One run of one source. `take` each item, which raises JobLostError once the run is over, then `finish`."""
 
-    def __init__(self, *, job: IngestJob, source: Source, report: RunReport) -> None:
-        self.job, self.source, self.report = job, source, report
+    def __init__(self, *, job: IngestJob, work: Job, source: Source, report: RunReport) -> None:
+        self.job, self.work, self.source, self.report = job, work, source, report
         self.options = strictly(SourceOptions, source.options)
         self.handler = handler_value(source.handler) if source.handler else Handler()
         self._scope = source_scope(source)
@@ -106,8 +106,6 @@ class ItemSync:
             self._take(item)
         except UNWANTED:
             self.report.left_out += 1
-        except JobOverError:
-            raise LeaseLostError from None
         except RagError as error:
             self.report.refuse(path=item.external_id, error=error)
         except OSError:
@@ -126,8 +124,8 @@ class ItemSync:
         return included and not glob_matches(path, self.options.exclude)
 
     def _take(self, item: Item) -> None:
-        known = self._known(item.external_id)
-        last: Stamp = known.handled.get("seen", {}) if known else {}
+        document = self._known(item.external_id)
+        last: Stamp = document.handled.get("seen", {}) if document else {}
         if last and last == item.stamp:
             return
         if refusal := arrival_refusal(
@@ -143,21 +141,20 @@ class ItemSync:
             return
         upload_check(name=fetched.name, size_bytes=len(fetched.content))
         sha256 = hashlib.sha256(fetched.content).hexdigest()
-        if known and (known.sha256 == sha256 or known.versions.filter(sha256=sha256, withdrawn__isnull=False).exists()):
-            stamp_store(document_id=known.pk, stamp=fetched.stamp)
-            document_rename(document_id=known.pk, file_name=fetched.name, path=item.external_id)
+        if document and _has_content(document, sha256):
+            with job_writing(self.work):
+                stamp_store(document_id=document.pk, stamp=fetched.stamp)
+                document_rename(document_id=document.pk, file_name=fetched.name, path=item.external_id)
             return
         self._register(item, fetched)
-        self.report.changed += known is not None
-        self.report.new += known is None
+        self.report.changed += document is not None
+        self.report.new += document is None
 
     def _known(self, external_id: str) -> Document | None:
         rows = Document.objects.filter(source=self.source, external_id=external_id, deleted=None)
         return rows.only("pk", "sha256", "handled").first()
 
-    @transaction.atomic
     def _register(self, item: Item, fetched: FetchedItem) -> None:
-        job_hold(self.job)
         arrival = Arrival(
             name=fetched.name,
             content=fetched.content,
@@ -169,15 +166,21 @@ class ItemSync:
             tags=self.options.tags,
             sent_as=item.external_id,
         )
-        done = document_register(scope=self._scope, actor=self.source.owner, arrival=arrival, source=self.source)
-        stamp_store(document_id=done.document.pk, stamp=fetched.stamp)
-        if done.version is not None:
-            items_add(self.job, [done.version])
+        with job_writing(self.work):
+            self._store(arrival, fetched.stamp)
+
+    def _store(self, arrival: Arrival, stamp: Stamp) -> None:
+        registration = document_register(
+            scope=self._scope, actor=self.source.owner, arrival=arrival, source=self.source
+        )
+        stamp_store(document_id=registration.document.pk, stamp=stamp)
+        if registration.version is not None:
+            items_add(self.job, [registration.version])
             self._versions += 1
         if self._versions - self._called_for >= CALL_WORKERS_EVERY:
             self._call_workers()
-        if done.merged:
-            epoch_advance(tenant_id=self.source.tenant_id, documents=[done.document.pk])
+        if registration.merged:
+            epoch_advance(tenant_id=self.source.tenant_id, documents=[registration.document.pk])
 
     def _call_workers(self) -> None:
         job_work(self.job, workers=1)
@@ -204,6 +207,11 @@ class ItemSync:
 
     def _note(self, error: RagError) -> None:
         self.report.note(source=self.source.name, error=error)
+
+
+def _has_content(document: Document, sha256: str) -> bool:
+    """Whether it has these bytes now, or they were withdrawn from it."""
+    return document.sha256 == sha256 or document.versions.filter(sha256=sha256, withdrawn__isnull=False).exists()
 
 
 @transaction.atomic

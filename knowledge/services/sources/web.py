@@ -16,7 +16,6 @@ from urllib.parse import unquote, urlsplit
 
 from django.conf import settings
 from django.db import transaction
-from django.utils import timezone
 
 from accounts.errors import NotAllowedError
 from accounts.models import User
@@ -26,14 +25,16 @@ from accounts.services import audit_record
 from knowledge.errors import LimitReachedError, SourceSettingsError, UrlTooLongError
 from knowledge.indexes.corpus_epoch import epoch_advance
 from knowledge.models import IngestJob, Source, SyncRun
-from knowledge.queue import RUN_SYNC, enqueue_on_commit
-from knowledge.services.documents import items_add, job_hold, job_work, upload_check
+from knowledge.queue import FETCH_PAGE, ingest_subject
+from knowledge.services.documents import items_add, job_work, upload_check
 from knowledge.services.places import hosts_allowed
 from knowledge.services.registration import Arrival, clearance_check, document_register, sets_owned, source_ensure
+from knowledge.services.sources.ownership import owner_check
 from knowledge.services.sources.sync_items import FetchedItem, Item, Stamp, UnreadableItem, source_scope
 from knowledge.services.sources.sync_runs import RunReport
 from knowledge.types import SourceOptions, strictly
 from ragcore.errors import UrlUnreachableError
+from work.services import work_start
 
 if TYPE_CHECKING:
     from ragcore.fetching import AddressPolicy, Fetcher
@@ -119,29 +120,30 @@ def sitemap_items(source: Source) -> Iterator[Item | UnreadableItem]:
 
     fetcher = fetcher_make(policy=policy_of(source))
     for location in locations_of(source):
-        found = sitemap_urls(location, fetcher=fetcher, max_entries=MAX_MAP_ENTRIES)
-        for entry in found.entries:
+        sitemap = sitemap_urls(location, fetcher=fetcher, max_entries=MAX_MAP_ENTRIES)
+        for entry in sitemap.entries:
             if len(entry.url) > MAX_EXTERNAL_ID:
                 yield UnreadableItem(path=entry.url, error=UrlTooLongError())
                 continue
             read = partial(page_fetch, fetcher, entry.url, listed=_text(entry.last_modified))
             yield Item(external_id=entry.url, name=name_of(entry.url), read=read)
-        if not found.is_complete:
+        if not sitemap.is_complete:
             yield UnreadableItem(path=location, error=LimitReachedError(), hides=True)
 
 
-def page_fetch(fetcher: Fetcher, url: str, known: Stamp, *, listed: str = "") -> FetchedItem | None:
-    """The page, or None if it has not changed since `known`, as its server says or the date in its site map.
+def page_fetch(fetcher: Fetcher, url: str, last: Stamp, *, listed: str = "") -> FetchedItem | None:
+    """The page, or None if it has not changed since the stamp `last`, as its server says or the date in its site map.
 
     Raises UrlNotAllowedError, UrlUnreachableError, UrlRefusedError, UrlTooLargeError.
     """
-    if listed and known.get("listed") == listed:
+    if listed and last.get("listed") == listed:
         return None
-    found = fetcher.fetch(url, etag=known.get("etag", ""), last_modified=known.get("last_modified", ""))
-    if found.not_modified:
+    page = fetcher.fetch(url, etag=last.get("etag", ""), last_modified=last.get("last_modified", ""))
+    if page.not_modified:
         return None
-    stamp = {"etag": found.etag, "last_modified": found.last_modified, "listed": listed}
-    return FetchedItem(name=found.name, content=found.content, stamp={key: one for key, one in stamp.items() if one})
+    stamp = {"etag": page.etag, "last_modified": page.last_modified, "listed": listed}
+    filled = {key: value for key, value in stamp.items() if value}
+    return FetchedItem(name=page.name, content=page.content, stamp=filled)
 
 
 def name_of(url: str) -> str:
@@ -178,35 +180,44 @@ def fetch_open(
 ) -> IngestJob:
     """Create a job that fetches one address for a person, or for a source whose webhook named it."""
     job = IngestJob.objects.create(tenant_id=tenant_id, created_by=actor, source=source, report=RunReport().json())
+    started = work_start(
+        kind=FETCH_PAGE,
+        tenant_id=tenant_id,
+        author=actor,
+        subject=ingest_subject(job.pk),
+        arguments={"job_id": job.pk},
+    )
     trigger = "person" if source is None else "webhook"
-    SyncRun.objects.create(job=job, trigger=trigger, request=request, heartbeat=timezone.now())
-    enqueue_on_commit(RUN_SYNC, job_id=job.pk)
+    SyncRun.objects.create(job=job, work=started.job, trigger=trigger, request=request)
     return job
 
 
-def address_fetch(*, job: IngestJob, run: SyncRun, report: RunReport) -> None:
-    """Fetch and register what the request of a job names: for a source, or with the rights its person has now.
+def address_fetch(*, run: SyncRun) -> FetchedItem | None:
+    """The page that the request of a run names: for a source, or with the rights its person has now.
 
-    Raises what fetching and registering raise; NotAllowedError where the person does not exist any more.
+    Raises what fetching raises, SourceUnownedError; NotAllowedError where the person does not exist any more.
     """
-    report.found = 1
-    if job.source is None and (job.created_by is None or not job.created_by.is_active):
+    job = run.job
+    if job.source is not None:
+        owner_check(job.source)
+    elif job.created_by is None or not job.created_by.is_active:
         raise NotAllowedError
-    fetched = page_fetch(fetcher_make(policy=tenant_policy(job.tenant_id)), run.request["url"], {})
-    if fetched is not None:
-        _register(job, run, report, fetched)
+    return page_fetch(fetcher_make(policy=tenant_policy(job.tenant_id)), run.request["url"], {})
 
 
 @transaction.atomic
-def _register(job: IngestJob, run: SyncRun, report: RunReport, fetched: FetchedItem) -> None:
-    job_hold(job)
-    request, person = run.request, job.created_by
+def page_register(*, run: SyncRun, page: FetchedItem) -> bool:
+    """Register a fetched page, and note its document with the run; whether it is a new version.
+
+    Call it in a checkpoint. Raises what registering raises.
+    """
+    job, request, person = run.job, run.request, run.job.created_by
     scope = source_scope(job.source) if job.source else scope_for(cast(User, person))
-    upload_check(name=fetched.name, size_bytes=len(fetched.content))
+    upload_check(name=page.name, size_bytes=len(page.content))
     clearance_check(scope=scope, clearance=request["clearance"])
     arrival = Arrival(
-        name=fetched.name,
-        content=fetched.content,
+        name=page.name,
+        content=page.content,
         sets=sets_owned(scope=scope, set_ids=request.get("sets", [])),
         title=request["title"],
         external_id=request.get("external_id") or request["url"],
@@ -217,11 +228,12 @@ def _register(job: IngestJob, run: SyncRun, report: RunReport, fetched: FetchedI
         sent_as=request["url"],
     )
     source = job.source or source_ensure(tenant_id=job.tenant_id, name=WEB_SOURCE)
-    done = document_register(scope=scope, actor=person, arrival=arrival, source=source)
-    if done.version is not None:
-        items_add(job, [done.version])
+    registration = document_register(scope=scope, actor=person, arrival=arrival, source=source)
+    if registration.version is not None:
+        items_add(job, [registration.version])
         job_work(job, workers=1)
-        report.new += 1
-    run.request = {**request, "document": done.document.pk}
-    if done.merged:
-        epoch_advance(tenant_id=job.tenant_id, documents=[done.document.pk])
+    document_id = registration.document.pk
+    SyncRun.objects.filter(pk=run.pk).update(request={**request, "document": document_id})
+    if registration.merged:
+        epoch_advance(tenant_id=job.tenant_id, documents=[document_id])
+    return registration.version is not None

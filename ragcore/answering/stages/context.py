@@ -16,6 +16,7 @@ from ragcore.grounding.context import build_context, header_tokens, render_conte
 from ragcore.labels import gettext_noop as _
 from ragcore.ports import TokenCounter
 from ragcore.stage_ports import StagePorts
+from ragcore.text.difficulty import difficulty_rank
 from ragcore.text.markdown import join_passages
 from ragcore.types import Passage, Source
 from ragcore.types.answering import AnswerState, Ranked
@@ -162,13 +163,17 @@ class Compress:
 @answer_stage("context.build", label=_("numbered sources"), optional=False)
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BuildContext:
-    """Of the best passages those that fit into the budget, numbered."""
+    """Of the best passages those that fit into the budget, numbered; of equally good ones the easier document first."""
 
     max_chunks: int = 10
     budget_tokens: int = 3000
 
     async def __call__(self, state: AnswerState, ports: StagePorts) -> AnswerState:
-        best = sorted(state.passages, key=lambda ranked: ranked.score, reverse=True)[: self.max_chunks]
+        best = sorted(state.passages, key=_by_score_and_difficulty)[: self.max_chunks]
         pairs = [(ranked.passage, ranked.score) for ranked in best]
         sources = build_context(pairs, budget_tokens=self.budget_tokens, counter=ports.counter)
         return replace(state, sources=tuple(sources))
+
+
+def _by_score_and_difficulty(ranked: Ranked) -> tuple[float, float]:
+    return -ranked.score, difficulty_rank(ranked.passage.difficulty)

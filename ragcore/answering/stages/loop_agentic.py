@@ -11,7 +11,14 @@ from ragcore.answering.pipeline import answer_stage
 from ragcore.answering.stages.loops import LoopRun, limited_seconds, run_guarded
 from ragcore.grading.answers import confidence_in
 from ragcore.grading.budget import UNFINISHED, Budget, Meter
-from ragcore.grading.passages import STOP_AT, Coverage, PassageScores, compute_coverage, grade_passages
+from ragcore.grading.passages import (
+    STOP_AT,
+    Coverage,
+    PassageScores,
+    compute_coverage,
+    grade_passages,
+    unfit_judge,
+)
 from ragcore.grading.query_refinement import RefinedQuery, refine_query, strategies_for
 from ragcore.labels import gettext_noop as _
 from ragcore.llm.client import LlmClient
@@ -21,7 +28,7 @@ from ragcore.types.answering import AnswerState, Ranked, SearchResult
 
 # The most that judging passages takes: six of 1200 characters, at most a token each, the prompt and the reply.
 JUDGEMENT_TOKENS = 10_000
-ENOUGH_MEAN = 0.7  # of the four dimensions; below it the search is improved, however sure the answer is
+ENOUGH_MEAN = 0.7  # of the four dimensions; below it the passages need improvement
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -34,6 +41,7 @@ class _Iteration:
     evidence: Coverage
     confidence: float
     by: str
+    seconds: float = 0.0  # that it took
 
     @property
     def answers(self) -> bool:
@@ -55,10 +63,10 @@ class _Progress:
 class LoopAgentic:
     """Replaces search, context and writing; passages, sources, text and confidence of the best iteration are returned.
 
-    Ends at a confidence of `enough`, where the passages have no weak dimension and a mean of 0.7; where rules grade,
-    also at an evidence confidence of 0.7; at a limit of the budget; when no new query is left; or when an
-    iteration fails. Where the budget ends before anything is written, the sources are returned for the caller to write
-    from; where nothing was found either, only the steps.
+    Ends at an answer with a confidence of `enough`, or, without any model, with an evidence confidence of 0.7; at a
+    limit of the budget; when no new query is left; or when an iteration fails. With `variants` each round also searches
+    for the variants that rules make of its query. Where the budget ends before anything is written, the sources are
+    returned for the caller to write from; where nothing was found either, only the steps.
     """
 
     rounds: int = 3
@@ -67,6 +75,7 @@ class LoopAgentic:
     tokens: int = 40_000
     cost: float = 0.0
     top_k: int | None = None
+    variants: bool = False
 
     async def __call__(self, state: AnswerState, ports: StagePorts) -> AnswerState:
         seconds = limited_seconds(ports, self.seconds)
@@ -87,21 +96,23 @@ class LoopAgentic:
         if progress.best is None or _rank(iteration) > _rank(progress.best):
             progress.best = iteration
         progress.details.append(detail := _detail(iteration, run))
-        if stopped := self._stop_reason(iteration) or run.meter.used_up():
+        if stopped := self._stop_reason(iteration, has_model=judge is not None) or run.meter.used_up():
             return stopped
         refined = await self._refine_query(run, iteration, progress.used, judge)
         if refined is None:
             return "nothing_new"
         progress.query = refined.query
-        detail["strategies"] = list(refined.strategies)
+        detail["strategies"] = detail["improvements_made"] = list(refined.strategies)
         return ""
 
     async def _run_iteration(self, run: LoopRun, progress: _Progress, judge: LlmClient | None) -> _Iteration:
         ports, question, query = run.ports, run.state.query, progress.query
-        result = await run.search(query)
+        begun = run.meter.seconds
+        result = await run.search(query, method="variants" if self.variants else "")
         ranked = result.ranked if result.relevant else ()
         evidence = compute_coverage(question, ranked, ports.tokenizer)
-        judging = self._judge_passages(run, query, ranked, evidence, judge)
+        before = progress.best.state.answer_text if progress.best is not None else None
+        judging = self._judge_passages(run, query, ranked, evidence, judge, before.text if before is not None else "")
         writing = self._write_answer(run, progress, replace(result, ranked=ranked), evidence)
         if run.meter.has_room(JUDGEMENT_TOKENS):  # neither waits for what the other one finds
             scores, built = await asyncio.gather(judging, writing)
@@ -111,21 +122,28 @@ class LoopAgentic:
             state=run.state, query=query, scores=scores, evidence=evidence, confidence=0.0, by="rules"
         )
         if built.answer_text is None:
-            return iteration
-        progress.unjudged = replace(iteration, state=built, confidence=evidence.confidence / 2)
+            return replace(iteration, seconds=run.meter.seconds - begun)
+        progress.unjudged = replace(iteration, state=built, confidence=evidence.relevant / 2)
         await run.announce("grade")
         sure, by = await confidence_in(question, built.answer_text.text, built.sources, evidence, ports, judge)
         await run.report("answer", query=query, confidence=round(sure, 3), by=by, **run.usage_figures())
-        return replace(iteration, state=replace(built, confidence=sure), confidence=sure, by=by)
+        graded = replace(built, confidence=sure)
+        return replace(iteration, state=graded, confidence=sure, by=by, seconds=run.meter.seconds - begun)
 
     async def _judge_passages(
-        self, run: LoopRun, query: str, ranked: Sequence[Ranked], evidence: Coverage, judge: LlmClient | None
+        self,
+        run: LoopRun,
+        query: str,
+        ranked: Sequence[Ranked],
+        evidence: Coverage,
+        judge: LlmClient | None,
+        answer_before: str,
     ) -> PassageScores:
         await run.announce("judge", query=query)
-        scores = await grade_passages(run.state.query, ranked, run.ports, judge)
+        scores = await grade_passages(run.state.query, ranked, run.ports, judge, answer_before=answer_before)
         figures = {**scores.figures(), "mean": round(scores.mean, 3), "by": scores.by, **run.usage_figures()}
         figures |= {"evidence": round(evidence.confidence, 3), "status": evidence.status}
-        await run.report("judge", query=query, **figures)
+        await run.report("judge", query=query, **figures, **unfit_judge(judge))
         return scores
 
     async def _write_answer(
@@ -142,15 +160,15 @@ class LoopAgentic:
             return built
         await run.announce("answer")
         answer_text = await run.write(built)
-        return replace(built, answer_text=answer_text, confidence=evidence.confidence / 2)
+        return replace(built, answer_text=answer_text, confidence=evidence.relevant / 2)
 
-    def _stop_reason(self, iteration: _Iteration) -> str:
-        """Why an iteration is the last one; "" if another is worth it, for example for better passages."""
-        if not iteration.answers or iteration.scores.weak or iteration.scores.mean < ENOUGH_MEAN:
+    def _stop_reason(self, iteration: _Iteration, *, has_model: bool) -> str:
+        """Why an iteration is the last one; "" if another is worth it. A refusal is never enough."""
+        if not iteration.answers:
             return ""
         if iteration.confidence >= self.enough:
             return "confidence"
-        return "evidence" if iteration.by == "rules" and iteration.evidence.confidence >= STOP_AT else ""
+        return "evidence" if not has_model and iteration.evidence.confidence >= STOP_AT else ""
 
     async def _refine_query(
         self, run: LoopRun, iteration: _Iteration, used: list[str], judge: LlmClient | None
@@ -186,7 +204,10 @@ def _detail(iteration: _Iteration, run: LoopRun) -> dict[str, Any]:
         "chunks": [source.passage.chunk for source in iteration.state.sources],
         "scores": iteration.scores.figures(),
         "mean": round(iteration.scores.mean, 3),
+        "needs_improvement": iteration.scores.mean < ENOUGH_MEAN,
         "strategies": [],
+        "improvements_made": [],
+        "processing_time": round(iteration.seconds, 3),
         "confidence": round(iteration.confidence, 3),
         "by": iteration.by,
         "evidence": iteration.evidence.short(),

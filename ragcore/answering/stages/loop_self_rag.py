@@ -9,7 +9,7 @@ from ragcore.answering.pipeline import answer_stage
 from ragcore.answering.stages.loops import LoopRun, limited_seconds, run_guarded
 from ragcore.grading.answers import AnswerGrades, grade_answer
 from ragcore.grading.budget import UNFINISHED, Budget, Meter
-from ragcore.grading.passages import Coverage, compute_coverage, grade_passages, retrieval_grade
+from ragcore.grading.passages import Coverage, compute_coverage, grade_passages, retrieval_grade, unfit_judge
 from ragcore.grading.query_refinement import refine_query, strategies_for
 from ragcore.labels import gettext_noop as _
 from ragcore.llm.client import LlmClient
@@ -98,7 +98,7 @@ class LoopSelfRag:
         grade, by = await retrieval_grade(run.state.query, result.ranked, run.ports, judge)
         evidence = compute_coverage(run.state.query, result.ranked, run.ports.tokenizer)
         figures = {"evidence": round(evidence.confidence, 3), "status": evidence.status}
-        await run.report("judge", query=query, grade=round(grade, 2), by=by, **figures)
+        await run.report("judge", query=query, grade=round(grade, 2), by=by, **figures, **unfit_judge(judge))
         detail |= {"query": query, "retrieval_grade": round(grade, 2), "retrieval_by": by, "found": len(result.ranked)}
         detail |= {"evidence": evidence.short()}
         if grade > progress.grade:
@@ -154,7 +154,8 @@ class LoopSelfRag:
             progress.answer = replace(built, answer_text=answer_text, confidence=progress.grade / 20)
         await run.announce("grade")
         grades = await grade_answer(run.state.query, answer_text.text, built.sources, run.ports, judge)
-        await run.report("grade", **grades.figures(), quality=round(grades.quality, 2), by=grades.by)
+        figures = {**grades.figures(), "quality": round(grades.quality, 2), "by": grades.by, **unfit_judge(judge)}
+        await run.report("grade", **figures)
         detail |= {"grades": grades.figures(), "quality": round(grades.quality, 2), "by": grades.by}
         detail |= {"critique": grades.critique}
         if progress.grades is None or grades.quality > progress.grades.quality:

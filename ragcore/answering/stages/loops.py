@@ -20,6 +20,7 @@ from ragcore.labels import gettext_noop as _
 from ragcore.llm.client import StoppedError, run_unless_stopped
 from ragcore.stage_ports import StagePorts
 from ragcore.types.answering import AnswerState, Rewrite, SearchResult, Step, WrittenText
+from ragcore.understanding.rewriting import rewrite_question
 
 logger = logging.getLogger(__name__)
 
@@ -48,17 +49,21 @@ class LoopRun:
         """Report what the reader waits for from now on; its outcome is reported, and kept, by `report`."""
         await self.ports.report(Step(name=name, round=self.meter.rounds, detail={**detail, "begins": True}))
 
-    async def search(self, query: str) -> SearchResult:
+    async def search(self, query: str, *, method: str = "") -> SearchResult:
         """Search with a query; a refined one is joined by the question itself, so that its passages are not lost.
 
-        What an earlier stage has found for the question itself is used again.
+        `method`: in which other forms a refined query is searched for, too ("variants"); "": in none. What an earlier
+        stage has found for the question itself is used again.
         """
         state = self.state
         if query == state.query and state.result is not None:
             result = replace(state.result, ranked=state.passages)
         else:
             original = Rewrite(text=state.query, method="original")
-            forms: Sequence[Rewrite] = state.rewrites if query == state.query else (original,)
+            forms: Sequence[Rewrite] = state.rewrites
+            if query != state.query:
+                other = await rewrite_question(query, method, question=state.question, ports=self.ports)
+                forms = (original, *other)
             await self.announce("search", query=query)
             result = await self.ports.search(query, forms, top_k=self.top_k)
             await self.report("search", query=query, found=len(result.ranked), seconds=round(result.seconds, 3))

@@ -5,15 +5,18 @@ The question without its conversation, its kind, the plan that follows from it, 
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, replace
-from typing import Literal, cast, get_args
+from typing import Any, Literal, cast, get_args
 
 from pydantic import BaseModel, ConfigDict, Field
 
 from ragcore.answering.pipeline import answer_stage
 from ragcore.labels import gettext_noop as _
 from ragcore.llm.client import LlmClient
+from ragcore.llm.model_profile import profile_of
+from ragcore.prompts.languages import language_name
 from ragcore.stage_ports import StagePorts
 from ragcore.text.question_core import question_core
 from ragcore.text.scripts import columns, language_of
@@ -29,15 +32,23 @@ from ragcore.types.answering import (
     StrategyName,
 )
 from ragcore.understanding.analysis import analyse_by_rules, analyse_question
-from ragcore.understanding.rewriting import choose_method, rewrite_question, validate_form
+from ragcore.understanding.rewriting import (
+    RelatedForms,
+    choose_method,
+    related_queries,
+    rewrite_question,
+    validate_form,
+)
 from ragcore.understanding.rewriting_rules import full_forms, other_names
 from ragcore.understanding.standalone import MOST_TERMS, Standalone, render_history, standalone_by_rules
 
 NAME = "understand.standalone"
 MOST_QUERIES = 3
+FORM_SECONDS = 1.0  # from the question to its other forms, of which nobody has chosen how they are made
+PROMPT_TOKENS = 500  # of a question with its conversation
 STORY_SHARE = 0.7  # of a message's columns, the most that the part which asks may have beside a story
 REPLY_TOKENS = 600
-_LANGUAGES = {"zh": "Chinese", "en": "English", "other": "the language of the question"}
+LEAST_REPLY_TOKENS = 60
 
 LoopName = Literal["none", "agentic", "self_rag", "iterative"]
 # What the cue of a question changes besides.
@@ -66,29 +77,30 @@ class UnderstandStandalone:
 
     What a message within a story asks is searched for by itself, too, also without `related`.
 
-    A model is asked in a conversation, and for words of time or of the user; what it says is used if it is valid and
-    comes within `seconds`. Otherwise, and for all other questions, the rules decide.
+    A model is asked in a conversation, and for words of time or of the user, unless its exam found it too slow for
+    that; what it says is used if it is valid and comes within `seconds`. Otherwise, and for all other questions, the
+    rules decide.
     """
 
     model: bool = True
-    seconds: float = 1.0
+    seconds: float = FORM_SECONDS
     related: bool = True
 
     async def __call__(self, state: AnswerState, ports: StagePorts) -> AnswerState:
         question = state.question
         by_rules = standalone_by_rules(question, ports.tokenizer)
-        depends, queries, method = (
-            by_rules.depends_on,
-            full_forms(by_rules.text, ports.tokenizer, ports.lexicon),
-            "rules",
-        )
-        if self.model and ports.llm is not None and (question.history or depends):
+        method, queries, is_late = "rules", list[str](), False
+        if self.model and ports.llm is not None and (question.history or by_rules.depends_on):
+            late = ports.llm.counts["late"]
             understood = await self._ask_model(ports.llm, question, ports)
+            is_late = ports.llm.counts["late"] > late
             if understood is not None:
                 by_rules, queries, method = _merged(by_rules, understood, question), understood.queries, "model"
+        if self.related:
+            queries = [*full_forms(by_rules.text, ports.tokenizer, ports.lexicon), *queries][:MOST_QUERIES]
         queries = [*_without_story(by_rules.text), *(queries if self.related else ())]
         related = tuple(Rewrite(text=text, method="related") for text in queries if text != by_rules.text)
-        figures = {
+        figures: dict[str, Any] = {
             "method": method,
             "changed": by_rules.changed,
             "depends_on": sorted(by_rules.depends_on),
@@ -96,6 +108,8 @@ class UnderstandStandalone:
             "standalone": by_rules.text,
             "queries": [form.text for form in related],
         }
+        if is_late:
+            figures["late"] = True  # what the model wrote until then is dropped
         if by_rules.changed:
             step = Step(name="standalone", detail=figures)
             await ports.report(step)
@@ -106,6 +120,9 @@ class UnderstandStandalone:
 
     async def _ask_model(self, llm: LlmClient, question: Question, ports: StagePorts) -> Understood | None:
         """What the model says, with its texts checked; None if the question itself is not valid."""
+        profile = profile_of(llm.model)
+        if profile.writes_within(self.seconds, prompt_tokens=PROMPT_TOKENS, tokens=LEAST_REPLY_TOKENS) is False:
+            return None
         hasty = replace(llm, seconds=min(self.seconds, llm.seconds))
         reply = await hasty.json(
             "standalone", Understood, temperature=0.0, max_tokens=REPLY_TOKENS, **_values(question)
@@ -149,7 +166,7 @@ def _values(question: Question) -> dict[str, str]:
         "conversation": render_history(question.history),
         "today": question.today.strftime("%A, %Y-%m-%d") if question.today else "unknown",
         "profile": _described(question.profile),
-        "language": _LANGUAGES[language_of(question.text)],
+        "language": language_name(language_of(question.text)),
     }
 
 
@@ -230,24 +247,48 @@ class PlanAdaptive:
 @answer_stage("rewrite", label=_("other forms of the question"), timing="rewrite")
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RewriteQuestion:
-    """Adds to state.rewrites; the method "none" (and every unknown one) leaves the question alone in all its forms."""
+    """Adds to state.rewrites; the method "none" (and every unknown one) leaves the question alone in all its forms.
+
+    With "auto" a model that is quick enough by its exam writes related queries, too, within `seconds`; late ones are
+    dropped. In a conversation it has been asked for them with the standalone question. `in_streams`: the method by
+    which a model rewrites where "auto" means a possible answer, for which no stream waits; "": none.
+    """
 
     method: str = "auto"
     streaming: bool = False  # the reader waits for the first word
+    in_streams: str = ""
     most: int | None = None  # other forms in all, those of the method first; None: any number
+    seconds: float = FORM_SECONDS
 
     async def __call__(self, state: AnswerState, ports: StagePorts) -> AnswerState:
         question, query = state.question, state.query
         chosen = choose_method(self.method, query=query, question=question, streaming=self.streaming)
-        forms_made = await rewrite_question(query, chosen, question=question, ports=ports, streaming=self.streaming)
+        if self.in_streams and self.streaming and self.method == "auto" and ports.llm is not None:
+            at_leisure = choose_method(self.method, query=query, question=question, streaming=False)
+            chosen = self.in_streams if at_leisure == "hyde" else chosen
+        if chosen == "hyde" and ports.llm is not None:  # the slowest form: the reader sees what is waited for
+            await ports.report(Step(name="rewrite", detail={"method": chosen, "begins": True}))
+        rewriting = rewrite_question(query, chosen, question=question, ports=ports, streaming=self.streaming)
+        related, forms_made = await asyncio.gather(self._related(state, ports), rewriting)
         # "auto" may come to "none" for itself; only who asks for no other form loses those that are there
         earlier_forms = () if chosen == "none" and self.method != "auto" else state.rewrites
+        earlier_forms = (*earlier_forms, *related.forms[: max(MOST_QUERIES - len(earlier_forms), 0)])
         forms = (*earlier_forms, *forms_made) if self.most is None else (*forms_made, *earlier_forms)
         rewrites = tuple({form.text: form for form in forms}.values())[: self.most]
-        figures = {"method": chosen, "queries": [form.text for form in rewrites]}
+        method = "related" if chosen == "none" and related.forms else chosen
+        figures: dict[str, Any] = {"method": method, "queries": [form.text for form in rewrites]}
+        if related.is_late:
+            figures["late"] = True
         texts = [form.text for form in rewrites if form.is_for_people]
         step = Step(name="rewrite", detail={**figures, "queries": texts})
-        if forms_made:
+        if forms_made or related.forms:
             await ports.report(step)
             state = state.with_steps(step)
         return replace(state, rewrites=rewrites).with_stats("rewrite", **figures)
+
+    async def _related(self, state: AnswerState, ports: StagePorts) -> RelatedForms:
+        """Related queries of a question for which no model has been asked yet."""
+        has_asked = bool(state.question.history or state.stats.get(NAME, {}).get("depends_on"))
+        if self.method != "auto" or has_asked:
+            return RelatedForms()
+        return await related_queries(state.query, ports=ports, seconds=self.seconds)

@@ -17,7 +17,7 @@ from zipfile import ZIP_DEFLATED, ZIP_STORED, BadZipFile, ZipFile, ZipInfo
 from zlib import error as ZlibError
 
 from ragcore.errors import CorruptDocumentError, PasswordProtectedError, UnsafeArchiveError
-from ragcore.parsing.charset import chinese_encoding
+from ragcore.parsing.charset import east_asian_encoding
 
 _ENCRYPTED, _UTF8 = 0x1, 0x800  # general purpose flags
 _UNICODE_PATH = 0x7075  # extra field in which old programs keep the name in UTF-8
@@ -150,7 +150,7 @@ def _encoding(names: list[str]) -> str:
     try:
         raw.decode()
     except UnicodeDecodeError:
-        return chinese_encoding(raw) or "cp437"
+        return east_asian_encoding(raw) or "cp437"
     return "utf-8"
 
 

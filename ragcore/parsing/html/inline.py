@@ -5,12 +5,14 @@ from __future__ import annotations
 import re
 
 from bs4 import Tag
-from bs4.element import NavigableString, PreformattedString
+from bs4.element import PageElement, PreformattedString
 
 from ragcore.parsing.html.pictures import WebPictureCollector
+from ragcore.parsing.raised import LOWERED, RAISED, on_level
+from ragcore.parsing.ruby import is_reading_kept
 
 SPACE = re.compile(r"[ \t\r\n\f\u00a0]+")
-_RAISED = re.compile(r"[-+\u2212\u2013]?\d{1,4}")
+_READINGS = ("rt", "rp", "rtc")
 _INLINE = frozenset(
     ("a", "abbr", "acronym", "b", "bdi", "bdo", "big", "br", "cite", "code", "data", "del", "dfn", "em", "font", "i")
     + ("img", "image", "ins", "kbd", "label", "mark", "math", "nobr", "q", "rb", "rp", "rt", "rtc", "ruby", "s", "samp")
@@ -66,6 +68,8 @@ class InlineText:
             return formula(node)
         if name in _SILENT:
             return ""
+        if name == "ruby":
+            return self._ruby(node)
         text = "".join(
             self.text(child) if isinstance(child, Tag) else SPACE.sub(" ", str(child))
             for child in node.children
@@ -77,13 +81,27 @@ class InlineText:
         name = node.name
         if name in ("code", "kbd", "samp", "tt") and text.strip() and "`" not in text and "\n" not in text:
             return f"`{text.strip()}`"
-        if name == "rt":
-            return f"({text.strip()})" if text.strip() else ""
         if name == "q":
             return f"\u201c{text.strip()}\u201d"
-        if name == "sup" and _RAISED.fullmatch(text.strip()) and _is_power(node):
-            return f"^{text.strip()}"
+        if name in ("sup", "sub") and node.find("a") is None:
+            level = RAISED if name == "sup" else LOWERED
+            return on_level(text, level, before=_beside(node.previous_sibling), after=_beside(node.next_sibling))
         return text if _runs_inside(name) else f"\n{text}\n"
+
+    def _ruby(self, node: Tag) -> str:
+        """The characters in one piece, the reading behind them where people search by it and no more of them follow."""
+        base = "".join(
+            self.text(child) if isinstance(child, Tag) else SPACE.sub("", str(child))
+            for child in node.children
+            if not isinstance(child, PreformattedString) and getattr(child, "name", None) not in _READINGS
+        )
+        if isinstance(node.next_sibling, Tag) and node.next_sibling.name == "ruby":
+            return base
+        rubies = [node]
+        while isinstance(before := rubies[0].previous_sibling, Tag) and before.name == "ruby":
+            rubies.insert(0, before)
+        reading = "".join(part.get_text(strip=True) for ruby in rubies for part in ruby.find_all("rt"))
+        return f"{base}（{reading}）" if is_reading_kept(reading) else base
 
     def _image(self, tag: Tag) -> str:
         alt = SPACE.sub(" ", str(tag.get("alt") or "")).strip().replace("]", ")").replace("[", "(")
@@ -107,11 +125,11 @@ def _is_icon(tag: Tag) -> bool:
     return any(size.isdecimal() and len(size) < 4 and int(size) <= _ICON_PIXELS for size in sizes)
 
 
-def _is_power(sup: Tag) -> bool:
-    """Raised digits after a digit are a power, elsewhere mostly the number of a note."""
-    before = sup.previous_sibling
-    ends = before.rstrip()[-1:] if isinstance(before, NavigableString) else ""
-    return ends.isdigit() and sup.find("a") is None
+def _beside(node: PageElement | None) -> str:
+    """The text of a neighbour."""
+    if node is None:
+        return ""
+    return node.get_text() if isinstance(node, Tag) else str(node)
 
 
 # ── formulas ────────────────────────────────────────────────────────────────────────────────────

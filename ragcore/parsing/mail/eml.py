@@ -14,6 +14,7 @@ from ragcore.errors import CorruptDocumentError
 from ragcore.parsing.archive.sections import enter_container
 from ragcore.parsing.charset import decode
 from ragcore.parsing.html.parser import decode_html, read_html
+from ragcore.parsing.mail.calendar import calendar_events
 from ragcore.parsing.mail.message import (
     Attachment,
     MailMessage,
@@ -28,6 +29,7 @@ from ragcore.types import ParsedDocument
 _SHOWN = ("From", "To", "Cc", "Date")
 _EXPECTED = ("from", "to", "subject", "date", "received", "message-id", "mime-version", "content-type", "return-path")
 _SIGNATURES = ("application/pkcs7-signature", "application/x-pkcs7-signature", "application/pgp-signature")
+_CALENDARS = ("text/calendar", "application/ics")
 _SEALED = ("application/pkcs7-mime", "application/x-pkcs7-mime")
 MAX_PARTS = 2000
 
@@ -58,6 +60,7 @@ class _MessageReader:
     def __init__(self, message: Message) -> None:
         self._message = message
         self._attachments: list[tuple[str, Attachment]] = []  # Content-ID and file
+        self._events: set[str] = set()
         self._parts = 0
         self._sealed = False
 
@@ -87,14 +90,29 @@ class _MessageReader:
         elif part.is_multipart() and kind.startswith("multipart/"):
             for child in _children(part):
                 yield from self._bodies(child)
+        elif kind in _CALENDARS:
+            yield from self._calendar(part)
         elif kind in ("text/plain", "text/html") and not _is_attached(part):
             yield from _text_body(part, kind)
         else:
             self._attach(part, kind)
 
     def _best(self, choices: list[list[Body]]) -> list[Body]:
-        """The last alternative that has text: it is the richest, and mostly HTML, which keeps tables."""
-        return next((bodies for bodies in reversed(choices) if any(_has_text(*body) for body in bodies)), [])
+        """The last alternative that has text: it is the richest, and mostly HTML, which keeps tables.
+
+        An invitation to a meeting is no other form of the text, and stays with it.
+        """
+        calendars = [body for bodies in choices for body in bodies if body[0] == "calendar"]
+        texts = [[body for body in bodies if body[0] != "calendar"] for bodies in choices]
+        best = next((bodies for bodies in reversed(texts) if any(_has_text(*body) for body in bodies)), [])
+        return [*best, *calendars]
+
+    def _calendar(self, part: Message) -> Iterator[Body]:
+        """The events of a part, each once: programs send an invitation as text and attach it as well."""
+        payload = part.get_payload(decode=True)
+        if isinstance(payload, bytes) and (events := calendar_events(decode(payload))):
+            yield from (("calendar", event) for event in events if event not in self._events)
+            self._events.update(events)
 
     def _attach(self, part: Message, kind: str) -> None:
         name = decoded_words(part.get_filename() or "")

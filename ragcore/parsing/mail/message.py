@@ -36,7 +36,7 @@ class MailMessage:
 
     subject: str
     headers: Sequence[tuple[str, str]]  # label and value, in the order to show them
-    bodies: Sequence[tuple[str, str]]  # "html" or "plain", and the text, in the order of the message
+    bodies: Sequence[tuple[str, str]]  # "html", "plain" or "calendar", and the text, in the order of the message
     attachments: Sequence[Attachment] = ()
     attached_messages: Sequence[MailMessage] = ()  # attached messages that are no files of their own
     inline: Mapping[str, bytes] = field(default_factory=dict)  # Content-ID without brackets -> picture
@@ -91,6 +91,9 @@ def _body(kind: str, text: str, collector: WebPictureCollector) -> Iterator[Bloc
         collector.base = base_address(soup)
         for block in all_blocks(soup, collector):
             yield replace(block, level=min(block.level + 1, MAX_LEVEL)) if block.kind == "heading" else block
+        return
+    if kind == "calendar":
+        yield Block(kind="list", text=text)
         return
     for part in _BLANK_LINES.split(text.replace("\r\n", "\n").replace("\r", "\n")):
         yield Block(kind="paragraph", text=part.strip("\n").rstrip())

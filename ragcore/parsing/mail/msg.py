@@ -33,6 +33,7 @@ from ragcore.parsing.mail.message import (
     message_document,
     shown_content_ids,
 )
+from ragcore.parsing.mail.rtf_html import encapsulated_html
 from ragcore.parsing.parser_errors import coded_errors, require_content
 from ragcore.types import ParsedDocument
 
@@ -170,22 +171,46 @@ def _mail_message(message: _Message, *, depth: int) -> MailMessage:
 
 
 def _bodies(message: _Message) -> list[tuple[str, str]]:
-    """HTML where there is any, else the plain text."""
+    """HTML where there is any, also inside rich text, else the plain text."""
     if page := message.properties.binary_prop_value(c.PID_HTML):
         return [("html", decode_html(page, declared=message.encodings[1]))]
     if text := message.properties.str_prop_value(c.PID_BODY_HTML):
         return [("html", text)]
-    plain = message.body or _rich_text(message)
+    rich = _rich_bytes(message)
+    encoding = _rich_encoding(rich, message)
+    if web_page := encapsulated_html(rich, encoding):
+        return [("html", web_page)]
+    plain = message.body or _rich_text(rich, message.encodings[1] or "cp1252")
     return [("plain", plain.replace("\r\n", "\n"))] if plain.strip() else []
 
 
-def _rich_text(message: _Message) -> str:
-    """The text of a body that exists as compressed RTF only, as Outlook writes inside an organisation (MS-OXRTFCP)."""
+def _rich_bytes(message: _Message) -> bytes:
+    """The body as rich text, which Outlook stores compressed (MS-OXRTFCP); empty where there is none.
+
+    A damaged one counts as none where the message has its text in another form, too.
+    """
     packed = message.properties.binary_prop_value(_RTF_COMPRESSED)
     if not packed:
+        return b""
+    try:
+        with coded_errors("rich text"):
+            return bytes(decompress(packed))
+    except CorruptDocumentError:
+        if message.body:
+            return b""
+        raise
+
+
+def _rich_encoding(rich: bytes, message: _Message) -> str:
+    """The encoding of text in 8 bits that the rich text names, else that of the message."""
+    match = _RTF_CODE_PAGE.search(rich.decode("latin-1"))
+    return (match and _code_page_encoding(int(match[1]))) or message.encodings[1] or "cp1252"
+
+
+def _rich_text(rich: bytes, encoding: str) -> str:
+    """The text of a body that exists as rich text only, as Outlook writes inside an organisation."""
+    if not rich:
         return ""
-    rich: bytes = decompress(packed)
-    encoding = message.encodings[1] or "cp1252"
     text = _with_escaped_trail_bytes(rich.decode("latin-1"), encoding)
     return str(rtf_to_text(text, encoding=encoding, errors="replace"))  # type: ignore[no-untyped-call]
 

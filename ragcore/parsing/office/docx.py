@@ -3,25 +3,17 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
-from io import BytesIO
-from typing import Any
+from collections.abc import Iterator
 
-from docx import Document
-from docx.oxml.parser import parse_xml
-
-from ragcore.parsing.office.docx_styles import (
-    Numbering,
-    Style,
-    numbering_of,
-    paragraph_style,
-    read_numbering,
-    read_styles,
-)
+from ragcore.parsing.header_facts import header_facts, with_facts
+from ragcore.parsing.office.docx_file import WordFile, embedded_blocks
+from ragcore.parsing.office.docx_headers import cover_lines, header_rows, header_title
+from ragcore.parsing.office.docx_numbering import numbering_of, read_numbering
+from ragcore.parsing.office.docx_styles import Style, paragraph_style, read_styles
 from ragcore.parsing.office.docx_text import (
-    Element,
     Links,
     W,
+    character_levels,
     paragraph_text,
     row_cells,
     table_grid,
@@ -30,10 +22,11 @@ from ragcore.parsing.office.docx_text import (
 )
 from ragcore.parsing.office.graphics import chart_blocks, diagram_list
 from ragcore.parsing.office.package import check_package
-from ragcore.parsing.office.xml import read_xml
+from ragcore.parsing.office.xml import Element, Package, core_properties, read_xml
 from ragcore.parsing.parser_errors import build_document, coded_errors, require_content
 from ragcore.parsing.tables import table_markdown
 from ragcore.parsing.titles import is_default_title
+from ragcore.text.markdown import without_addresses
 from ragcore.types import Block, ParsedDocument
 
 _R = "{http://schemas.openxmlformats.org/officeDocument/2006/relationships}"
@@ -42,12 +35,10 @@ _DIAGRAM = "{http://schemas.openxmlformats.org/drawingml/2006/diagram}relIds"
 _NOTES = (("footnotes", "footnote", ""), ("endnotes", "endnote", "e"))
 _FORMULA = re.compile(r"\$[^$\n]+\$")
 _TRANSPARENT = frozenset(W + name for name in ("ins", "moveTo", "customXml", "smartTag", "sdtContent"))
-_WORDS = re.compile(r"[^\W\d_]{2,}|[\u3400-\u9fff]")
-MAX_TITLE_CHARS = 200
 
 
 class DocxParser:
-    """Reads the main text; headers and footers of pages, comments and deleted text are left out."""
+    """Reads the main text; comments and deleted text are left out, page headers are read for what they say of it."""
 
     formats = (".docx",)
     media_types = {"application/vnd.openxmlformats-officedocument.wordprocessingml.document": ".docx"}
@@ -55,23 +46,25 @@ class DocxParser:
     def parse(self, content: bytes, *, name: str) -> ParsedDocument:
         """Raises what `ragcore.parsing.parse` raises.
 
-        python-docx reads XML without resolving entities, and follows no external link.
+        XML is read without resolving entities, and no external link is followed.
         """
         require_content(content, name=name)
         check_package(content, name=name)
         with coded_errors(name):
-            document = Document(BytesIO(content))
-            reader = _BodyReader(document)
-            blocks = [*reader.body(), *_notes(document.part, reader.links)]
-            cover = cover_lines(document, [block.text for block in blocks])
-            blocks = [*(Block(kind="paragraph", text=line) for line in cover), *blocks]
-            properties = document.core_properties
-            metadata = {"author": properties.author, "subject": properties.subject, "keywords": properties.keywords}
+            file = WordFile(Package(content), name=name)
+            reader = _BodyReader(file)
+            blocks = [*reader.body(), *_notes(file, reader.links)]
+            facts = header_facts(header_rows(file))
+            cover = cover_lines(file, [block.text for block in blocks])
+            blocks = [*(Block(kind="paragraph", text=line) for line in cover), *with_facts(blocks, facts)]
+            properties = core_properties(file.package)
+            declared = properties.pop("title", "")
+            metadata = properties | {key: value for key, (_, value) in facts.items()}
             return build_document(
                 blocks,
                 name=name,
-                title=reader.title or _title(blocks, properties.title) or header_title(document),
-                metadata={key: value for key, value in metadata.items() if value} | reader.links.collector.metadata(),
+                title=reader.title or _title(blocks, declared) or header_title(file),
+                metadata=metadata | reader.links.collector.metadata(),
                 pictures=reader.links.collector.pictures(),
             )
 
@@ -79,17 +72,17 @@ class DocxParser:
 class _BodyReader:
     """Walks the body once; list counters and the open list are its state."""
 
-    def __init__(self, document: Any) -> None:
-        part = document.part
-        self.root = document.element.body
-        self.links = _links(part)
-        self.styles = read_styles(document.styles.element)
-        self.numbering = _numbering(part)
+    def __init__(self, file: WordFile) -> None:
+        styles = file.related("styles")
+        self._file = file
+        self.links = file.links(levels=character_levels(styles))
+        self.styles = read_styles(styles)
+        self.numbering = read_numbering(file.related("numbering"), styles)
         self.title = ""
         self._items: list[str] = []
 
     def body(self) -> Iterator[Block]:
-        yield from self._blocks(self.root)
+        yield from self._blocks(self._file.body)
         yield from self._end_list()
 
     def _blocks(self, parent: Element) -> Iterator[Block]:
@@ -99,8 +92,17 @@ class _BodyReader:
             elif node.tag == W + "tbl":
                 yield from self._end_list()
                 yield from self._table(node)
+            elif node.tag == W + "altChunk":
+                yield from self._end_list()
+                yield from embedded_blocks(self._file, node.get(_R + "id") or "", self._embedded_word)
             elif node.tag == W + "sdt" and not _is_contents(node) or node.tag in _TRANSPARENT:
                 yield from self._blocks(node)
+
+    def _embedded_word(self, content: bytes) -> Iterator[Block]:
+        """The text of another Word file inside this one, once: those inside it stay closed."""
+        if not self._file.is_embedded:
+            check_package(content, name=self._file.name)
+            yield from _BodyReader(WordFile(Package(content), name=self._file.name, is_embedded=True)).body()
 
     def _paragraph(self, node: Element) -> Iterator[Block]:
         style = paragraph_style(node, self.styles)
@@ -122,6 +124,8 @@ class _BodyReader:
             yield from self._blocks(box)
 
     def _plain(self, style: Style, text: str) -> Iterator[Block]:
+        if style.level:
+            text = without_addresses(text)
         if style.role == "title" and not self.title:
             self.title = text
         if style.level and "\n" not in text.strip():
@@ -139,6 +143,8 @@ class _BodyReader:
         number, depth = direct or style.numbering or ("0", 0)
         if not number and style.numbering:  # the paragraph changes the level only
             number = style.numbering[0]
+        if direct is None or not direct[0]:  # a style that names a list stands on the level that names the style
+            depth = self.numbering.depth_of(number, style.key, depth) if direct is None else depth
         return self.numbering.label(number, depth), min(depth, 8)
 
     def _end_list(self) -> Iterator[Block]:
@@ -199,29 +205,11 @@ def _is_contents(node: Element) -> bool:
     return gallery is not None and "table of contents" in (gallery.get(W + "val") or "").lower()
 
 
-def _links(part: Any) -> Links:
-    """Parts of the relationships that stay inside the file; names without their leading slash."""
-    inside = {key: link.target_part for key, link in part.rels.items() if not link.is_external}
-    return Links(parts={key: (str(part.partname).lstrip("/"), part.blob) for key, part in inside.items()})
-
-
-def _numbering(part: Any) -> Numbering:
-    blob = _related(part, "numbering")
-    return read_numbering(parse_xml(blob) if blob else None)
-
-
-def _related(part: Any, kind: str) -> bytes | None:
-    for link in part.rels.values():
-        if not link.is_external and link.reltype.endswith(f"/{kind}"):
-            return bytes(link.target_part.blob)
-    return None
-
-
-def _notes(part: Any, links: Links) -> Iterator[Block]:
+def _notes(file: WordFile, links: Links) -> Iterator[Block]:
     """Foot- and endnotes as Markdown footnotes at the end; separators have no text and fall out."""
     for kind, tag, prefix in _NOTES:
-        blob = _related(part, kind)
-        for note in parse_xml(blob).findall(W + tag) if blob else ():
+        root = file.related(kind)
+        for note in root.findall(W + tag) if root is not None else ():
             text = " ".join(filter(None, (paragraph_text(node, links) for node in note.iter(W + "p"))))
             if text:
                 yield Block(kind="paragraph", text=f"[^{prefix}{note.get(W + 'id')}]: {text}")
@@ -233,50 +221,3 @@ def _title(blocks: list[Block], declared: str) -> str:
     if declared and any(declared in block.text for block in blocks):
         return declared
     return next((block.text for block in blocks if block.kind == "heading"), declared)
-
-
-def cover_lines(document: Any, body: Sequence[str]) -> list[str]:
-    """Texts of frames and text boxes in the first page's header that the body says nowhere, in their order."""
-    root = _first_header(document)
-    if root is None:
-        return []
-    body_text = _without_spaces(" ".join(body))
-    lines = dict.fromkeys(_frame_texts(root))
-    return [line for line in lines if _WORDS.search(line) and _without_spaces(line) not in body_text]
-
-
-def header_title(document: Any) -> str:
-    """The longest line of the first page's header; "" where there is none that could be a title."""
-    root = _first_header(document)
-    if root is None:
-        return ""
-    lines = [paragraph_text(node, Links()) for node in root.iter(W + "p")]
-    fitting = [" ".join(line.split()) for line in lines if _WORDS.search(line) and len(line) <= MAX_TITLE_CHARS]
-    return max(fitting, key=len, default="")
-
-
-def _frame_texts(root: Element) -> Iterator[str]:
-    for node in root.iter(W + "p"):
-        if node.find(f"{W}pPr/{W}framePr") is not None and (text := paragraph_text(node, Links())):
-            yield " ".join(text.split())
-        for box in text_boxes(node):
-            texts = (paragraph_text(inner, Links()) for inner in box.iter(W + "p"))
-            if text := " ".join(filter(None, texts)):
-                yield " ".join(text.split())
-
-
-def _first_header(document: Any) -> Element | None:
-    """The header that the first page shows: its own one where the section wants that, else the usual one."""
-    section = next(document.element.body.iter(W + "sectPr"), None)
-    if section is None:
-        return None
-    kind = "first" if section.find(W + "titlePg") is not None else "default"
-    for reference in section.findall(W + "headerReference"):
-        link = document.part.rels.get(reference.get(_R + "id") or "")
-        if reference.get(W + "type") == kind and link is not None and not link.is_external:
-            return parse_xml(link.target_part.blob)
-    return None
-
-
-def _without_spaces(text: str) -> str:
-    return "".join(text.split()).casefold()

@@ -1,19 +1,25 @@
-"""Text of Word paragraphs, formulas (OMML to TeX) and table cells.
+"""Text of Word paragraphs and table cells.
 
-Tracked changes count as accepted. Deleted text, field codes and comments are left out.
+Tracked changes count as accepted. Deleted text, field codes, comments and the readings above Chinese characters are
+left out; the state of old form fields, which is no text, is written.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
 
+from ragcore.parsing.links import linked
+from ragcore.parsing.office.docx_symbols import symbol, symbols
 from ragcore.parsing.office.graphics import OfficePictureCollector
+from ragcore.parsing.office.omml import M, formula
+from ragcore.parsing.office.xml import Element
+from ragcore.parsing.raised import LOWERED, RAISED, levelled_text
+from ragcore.parsing.ruby import is_reading_kept
 from ragcore.parsing.tables import Cell
 
 W = "{http://schemas.openxmlformats.org/wordprocessingml/2006/main}"
-M = "{http://schemas.openxmlformats.org/officeDocument/2006/math}"
 _A = "{http://schemas.openxmlformats.org/drawingml/2006/main}"
 _R = "{http://schemas.openxmlformats.org/officeDocument/2006/relationships}"
 _MC = "{http://schemas.openxmlformats.org/markup-compatibility/2006}"
@@ -28,25 +34,31 @@ _CHARACTERS = {W + "tab": "\t", W + "br": "\n", W + "cr": "\n", W + "noBreakHyph
 BOX = W + "txbxContent"
 _PICTURES = frozenset(W + name for name in ("drawing", "pict", "object"))
 
-Element = Any  # lxml elements carry no useful static type
-_SUMS = {"∑": r"\sum", "∏": r"\prod", "∫": r"\int", "∬": r"\iint", "⋃": r"\bigcup", "⋂": r"\bigcap", "": r"\int"}
 _MAX_SPAN = 500
+MIN_SHIFT = 4  # half-points by which a run stands above or below its line
+_LEVELS = {"superscript": RAISED, "subscript": LOWERED}
+_BOX_SPACES = re.compile(r"(?<=[☐☒]) {2,}")
+
+Piece = tuple[str, int]  # text and its level
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Links:
-    """Parts inside the file by relationship id, as name and bytes, and where its pictures are collected.
+    """Parts inside the file by relationship id, as name and bytes, where its pictures are collected, raised styles.
 
-    Targets outside the file are left out: a link in the text is its text, and nothing is fetched.
+    Nothing outside the file is fetched.
     """
 
     parts: Mapping[str, tuple[str, bytes]] = field(default_factory=dict)
     collector: OfficePictureCollector = field(default_factory=OfficePictureCollector)
+    addresses: Mapping[str, str] = field(default_factory=dict)  # relationship id -> where a link leads outside
+    levels: Mapping[str, int] = field(default_factory=dict)  # character style -> RAISED or LOWERED
 
 
 def paragraph_text(paragraph: Element, links: Links) -> str:
-    """The visible text; text boxes are left to `text_boxes`."""
-    return "".join(_pieces(paragraph, links)).strip()
+    """The visible text, raised and lowered figures told from the others; text boxes are left to `text_boxes`."""
+    text = levelled_text(_pieces(paragraph, links, 0)).strip()
+    return _BOX_SPACES.sub(" ", text) if max(text, default="") >= "\u2610" else text
 
 
 def text_boxes(paragraph: Element) -> Iterator[Element]:
@@ -56,42 +68,127 @@ def text_boxes(paragraph: Element) -> Iterator[Element]:
             yield box
 
 
-def _pieces(node: Element, links: Links) -> Iterator[str]:
+def _pieces(node: Element, links: Links, level: int) -> Iterator[Piece]:
+    readings: list[str] = []  # of the ruby elements that stand directly before
     for child in node:
         tag = child.tag
         if not isinstance(tag, str) or tag in _GONE or tag == BOX:  # comments and entity references have no tag
             continue
-        if tag == W + "r" and _is_hidden(child):
+        if tag == W + "r":
+            if _is_hidden(child):
+                continue
+            ruby = child.find(W + "ruby")
+            if ruby is not None:
+                yield from _pieces(child, links, level)
+                readings += [_plain(ruby.find(W + "rt"))]
+                continue
+            yield from _readings(readings)
+            yield from _run_pieces(child, links, level)
             continue
-        if tag == W + "t":
-            yield child.text or ""
-        elif tag in _CHARACTERS:
-            yield _CHARACTERS[tag]
-        elif tag == W + "sym":
-            yield _symbol(child)
-        elif tag in (W + "footnoteReference", W + "endnoteReference"):
-            yield f"[^{_note_prefix(tag)}{child.get(W + 'id')}]"
-        elif tag in _PICTURES:
-            yield from _pictures(child, links)
-        elif tag in (M + "oMath", M + "oMathPara"):
-            yield _formula(child)
-        elif tag == _MC + "AlternateContent":
-            yield from _pieces(child[0] if len(child) else child, links)
+        if tag == W + "ruby":
+            base = child.find(W + "rubyBase")
+            yield from _pieces(base, links, level) if base is not None else ()
         else:
-            yield from _pieces(child, links)
+            yield from _piece(child, tag, links, level)
+    yield from _readings(readings)
+
+
+def _piece(child: Element, tag: str, links: Links, level: int) -> Iterator[Piece]:
+    if tag == W + "t":
+        yield child.text or "", level
+    elif tag in _CHARACTERS:
+        yield _CHARACTERS[tag], level
+    elif tag == W + "sym":
+        yield symbol(child.get(W + "char") or "", child.get(W + "font") or ""), level
+    elif tag in (W + "footnoteReference", W + "endnoteReference"):
+        yield f"[^{_note_prefix(tag)}{child.get(W + 'id')}]", 0
+    elif tag == W + "fldChar":
+        yield _form_field(child), 0
+    elif tag in _PICTURES:
+        yield from ((picture, 0) for picture in _pictures(child, links))
+    elif tag in (M + "oMath", M + "oMathPara"):
+        yield formula(child), 0
+    elif tag == W + "hyperlink" and (address := links.addresses.get(child.get(_R + "id") or "")):
+        yield linked(levelled_text(_pieces(child, links, level)), address), 0
+    elif tag == _MC + "AlternateContent":
+        yield from _pieces(child[0] if len(child) else child, links, level)
+    else:
+        yield from _pieces(child, links, level)
+
+
+def _run_pieces(run: Element, links: Links, level: int) -> Iterator[Piece]:
+    """The pieces of a run on its level; letters of a symbol font as what the font shows."""
+    properties = run.find(W + "rPr")
+    if properties is None:
+        yield from _pieces(run, links, level)
+        return
+    fonts = properties.find(W + "rFonts")
+    font = (fonts.get(W + "ascii") or fonts.get(W + "hAnsi") or "") if fonts is not None else ""
+    own_level = _level(properties, links)
+    for text, inner in _pieces(run, links, level if own_level is None else own_level):
+        yield symbols(text, font) if font else text, inner
+
+
+def _level(properties: Element, links: Links) -> int | None:
+    """Whether a run is raised or lowered, by itself or by its style; None where neither says."""
+    mark = properties.find(W + "vertAlign")
+    if mark is not None:
+        return _LEVELS.get(mark.get(W + "val") or "", 0)
+    style = properties.find(W + "rStyle")
+    if style is not None and (level := links.levels.get(style.get(W + "val") or "")):
+        return level
+    position = properties.find(W + "position")
+    shift = (position.get(W + "val") or "0") if position is not None else "0"
+    try:
+        half_points = int(shift.removesuffix("pt"))
+    except ValueError:
+        return None
+    return (RAISED if half_points > 0 else LOWERED) if abs(half_points) >= MIN_SHIFT else None
+
+
+def character_levels(styles: Element | None) -> dict[str, int]:
+    """The character styles that raise or lower their text, by id."""
+    levels: dict[str, int] = {}
+    for style in styles.findall(W + "style") if styles is not None else ():
+        mark = style.find(f"{W}rPr/{W}vertAlign")
+        if mark is not None and (level := _LEVELS.get(mark.get(W + "val") or "")):
+            levels[style.get(W + "styleId") or ""] = level
+    return levels
+
+
+def _readings(readings: list[str]) -> Iterator[Piece]:
+    """What stands above the characters before, in brackets, where it is worth keeping; empties the list."""
+    reading = "".join(readings).strip()
+    readings.clear()
+    if reading and is_reading_kept(reading):
+        yield f"（{reading}）", 0
+
+
+def _plain(node: Element | None) -> str:
+    return "".join(text.text or "" for text in node.iter(W + "t")) if node is not None else ""
+
+
+def _form_field(node: Element) -> str:
+    """The state of an old form field, at its beginning: a box that is ticked or not, the chosen entry of a list."""
+    data = node.find(W + "ffData")
+    if data is None:
+        return ""
+    if (box := data.find(W + "checkBox")) is not None:
+        mark = box.find(W + "checked")
+        mark = box.find(W + "default") if mark is None else mark
+        is_ticked = mark is not None and mark.get(W + "val", "1") not in ("0", "false", "off")
+        return "☒ " if is_ticked else "☐ "
+    if (choice := data.find(W + "ddList")) is not None:
+        mark = choice.find(W + "result")
+        mark = choice.find(W + "default") if mark is None else mark
+        entries = [entry.get(W + "val") or "" for entry in choice.findall(W + "listEntry")]
+        number = _bounded(mark.get(W + "val")) if mark is not None else 0
+        return entries[number] if number < len(entries) else ""
+    return ""
 
 
 def _note_prefix(tag: str) -> str:
     return "e" if tag == W + "endnoteReference" else ""
-
-
-def _symbol(node: Element) -> str:
-    """A character of a symbol font; its private code is mapped to text when the document is cleaned."""
-    code = node.get(W + "char") or ""
-    try:
-        return chr(int(code, 16))
-    except (ValueError, OverflowError):
-        return ""
 
 
 def _is_hidden(run: Element) -> bool:
@@ -110,58 +207,6 @@ def _pictures(node: Element, links: Links) -> Iterator[str]:
         if key in links.parts:
             alt = described.get("descr") if described is not None else picture.get(_O + "title")
             yield links.collector.markdown(*links.parts[key], alt=alt or "")
-
-
-def _formula(node: Element) -> str:
-    """Office Math as TeX."""
-
-    source = tex(node).strip()
-    return f"${source}$" if source else ""
-
-
-def tex(node: Element) -> str:
-    """TeX of a formula or a part of one."""
-    return "".join(_element_tex(child) for child in node if isinstance(child.tag, str))
-
-
-def _element_tex(node: Element) -> str:
-    match node.tag.removeprefix(M):
-        case "t":
-            return node.text or ""
-        case "f":
-            return rf"\frac{{{_child_tex(node, 'num')}}}{{{_child_tex(node, 'den')}}}"
-        case "sSup":
-            return f"{_child_tex(node, 'e')}^{{{_child_tex(node, 'sup')}}}"
-        case "sSub":
-            return f"{_child_tex(node, 'e')}_{{{_child_tex(node, 'sub')}}}"
-        case "sSubSup":
-            return f"{_child_tex(node, 'e')}_{{{_child_tex(node, 'sub')}}}^{{{_child_tex(node, 'sup')}}}"
-        case "rad":
-            degree = _child_tex(node, "deg")
-            return rf"\sqrt{f'[{degree}]' if degree else ''}{{{_child_tex(node, 'e')}}}"
-        case "nary":
-            sign = _SUMS.get(_property(node, "naryPr", "chr"), _property(node, "naryPr", "chr"))
-            return f"{sign}_{{{_child_tex(node, 'sub')}}}^{{{_child_tex(node, 'sup')}}} {_child_tex(node, 'e')}"
-        case "d":
-            opening = _property(node, "dPr", "begChr") or "("
-            closing = _property(node, "dPr", "endChr") or ")"
-            return f"{opening}{', '.join(tex(part) for part in node.findall(M + 'e'))}{closing}"
-        case "m":  # matrix
-            rows = [" & ".join(tex(cell) for cell in row.findall(M + "e")) for row in node.findall(M + "mr")]
-            return r"\begin{matrix}" + r" \\ ".join(rows) + r"\end{matrix}"
-        case tag if tag.endswith("Pr"):
-            return ""
-    return tex(node)
-
-
-def _child_tex(node: Element, name: str) -> str:
-    child = node.find(M + name)
-    return tex(child) if child is not None else ""
-
-
-def _property(node: Element, group: str, name: str) -> str:
-    child = node.find(f"{M}{group}/{M}{name}")
-    return (child.get(M + "val") or "") if child is not None else ""
 
 
 def table_rows(table: Element) -> list[Element]:

@@ -9,7 +9,7 @@ from ragcore.parsing.office.odf_text import DRAW, OFFICE, PRESENTATION, TABLE, T
 from ragcore.parsing.office.package import check_package
 from ragcore.parsing.office.xml import Element, Package, bounded_int
 from ragcore.parsing.parser_errors import build_document, coded_errors, require_content
-from ragcore.parsing.sheets import Grid, Merge, grid_blocks
+from ragcore.parsing.sheets import Grid, Merge, grid_blocks, with_note
 from ragcore.text.scripts import language_of
 from ragcore.types import Block, ParsedDocument
 
@@ -131,7 +131,7 @@ def _sheet_row(reader: OdfReader, row: Element, number: int) -> tuple[dict[int, 
         if cell.tag not in _CELLS:
             continue
         width = _count(cell, "columns")
-        if cell.tag == _CELLS[0] and (text := reader.cell_text(cell)):
+        if cell.tag == _CELLS[0] and (text := _noted_text(reader, cell)):
             if len(cells) + width > MAX_CELLS:
                 raise ResourceLimitError(limit=f"{MAX_CELLS} cells")
             cells.update(dict.fromkeys(range(column, column + width), text))
@@ -140,6 +140,13 @@ def _sheet_row(reader: OdfReader, row: Element, number: int) -> tuple[dict[int, 
                 merges.append(Merge(top=number, left=column, bottom=number + tall - 1, right=column + wide - 1))
         column += width
     return cells, merges
+
+
+def _noted_text(reader: OdfReader, cell: Element) -> str:
+    """A cell with the note that people see beside it."""
+    text, note = reader.cell_text(cell), cell.find(OFFICE + "annotation")
+    words = " ".join("".join(part.itertext()) for part in note.iter(TEXT + "p")) if note is not None else ""
+    return with_note(text, " ".join(words.split())) if words.strip() else text
 
 
 def _count(node: Element, kind: str) -> int:

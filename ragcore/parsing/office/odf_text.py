@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from ragcore.parsing.office.docx_styles import number_text
 from ragcore.parsing.office.graphics import OfficePictureCollector
+from ragcore.parsing.office.number_words import number_text
 from ragcore.parsing.office.xml import Element, Package, bounded_int
 from ragcore.parsing.tables import Cell, table_markdown
 from ragcore.types import Block
@@ -21,10 +21,10 @@ MAX_REPEATS = 200  # of a cell or row that stands for many: more are formatting
 MAX_SPACES = 20
 MAX_DEPTH = 8
 
-_GONE = frozenset(  # remarks, deleted text, tables of contents, marks without words
+_GONE = frozenset(  # remarks, deleted text, tables of contents, readings above characters, marks without words
     (OFFICE + "annotation", OFFICE + "annotation-end", TEXT + "tracked-changes", TEXT + "table-of-content")
     + (TEXT + "alphabetical-index", TEXT + "illustration-index", TEXT + "table-index", TEXT + "sequence-decls")
-    + (TEXT + "page-number", OFFICE + "forms", SVG + "title", SVG + "desc", TEXT + "variable-decls")
+    + (TEXT + "ruby-text", TEXT + "page-number", OFFICE + "forms", SVG + "title", SVG + "desc", TEXT + "variable-decls")
 )
 _FORMATS = {
     "a": "lowerLetter",
@@ -195,10 +195,11 @@ class OdfReader:
         return Block(kind="table", text=table_markdown(rows), page=self.page)
 
     def cell_text(self, cell: Element) -> str:
-        """All paragraphs of a cell on one line, as the cell shows them."""
-        return " ".join(
-            filter(None, (" ".join(self.text(paragraph).split()) for paragraph in cell.iter(TEXT + "p", TEXT + "h")))
-        )
+        """All paragraphs of a cell on one line, as the cell shows them; those of a note are no part of it."""
+        note = cell.find(OFFICE + "annotation")
+        remarks = set(note.iter(TEXT + "p")) if note is not None else set()
+        paragraphs = (node for node in cell.iter(TEXT + "p", TEXT + "h") if node not in remarks)
+        return " ".join(filter(None, (" ".join(self.text(paragraph).split()) for paragraph in paragraphs)))
 
 
 def _spanned(cell: Element, text: str) -> Cell:

@@ -6,16 +6,21 @@ of optically scanned documents" (1984), known as the X-Y cut.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import re
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from io import BytesIO
+from types import MappingProxyType
 from typing import Any
 
 from pptx import Presentation
 from pptx.enum.shapes import PP_PLACEHOLDER
 from pptx.shapes.shapetree import SlideShapeFactory
 
+from ragcore.parsing.office.drawing_text import A, body_text, paragraph_text
 from ragcore.parsing.office.graphics import OfficePictureCollector, chart_blocks, diagram_list
+from ragcore.parsing.office.mending import mended_package
+from ragcore.parsing.office.number_words import number_text
 from ragcore.parsing.office.package import check_package
 from ragcore.parsing.office.xml import Element, bounded_int, read_xml
 from ragcore.parsing.parser_errors import build_document, coded_errors, require_content
@@ -32,8 +37,19 @@ _SHAPES = frozenset(_P + name for name in ("sp", "pic", "grpSp", "graphicFrame",
 _FURNITURE = (PP_PLACEHOLDER.DATE, PP_PLACEHOLDER.FOOTER, PP_PLACEHOLDER.SLIDE_NUMBER, PP_PLACEHOLDER.HEADER)
 _BULLETED = (PP_PLACEHOLDER.BODY, PP_PLACEHOLDER.OBJECT, PP_PLACEHOLDER.VERTICAL_BODY, PP_PLACEHOLDER.VERTICAL_OBJECT)
 MAX_GROUPS = 20  # groups in groups
-A = "{http://schemas.openxmlformats.org/drawingml/2006/main}"
 MAX_DEPTH = 8
+_SCHEMES = {
+    "alphaLc": "lowerLetter",
+    "alphaUc": "upperLetter",
+    "romanLc": "lowerRoman",
+    "romanUc": "upperRoman",
+    "ea1Chs": "chineseCounting",
+    "ea1Cht": "chineseCounting",
+    "ea1JpnKor": "japaneseCounting",
+    "circleNumDb": "decimalEnclosedCircle",
+    "circleNumWdBlack": "decimalEnclosedCircle",
+    "circleNumWdWhite": "decimalEnclosedCircle",
+}
 
 
 class PptxParser:
@@ -50,7 +66,7 @@ class PptxParser:
         require_content(content, name=name)
         check_package(content, name=name)
         with coded_errors(name):
-            presentation = Presentation(BytesIO(content))
+            presentation = Presentation(BytesIO(mended_package(content)))
             reader = _SlideReader()
             slides = list(presentation.slides)
             blocks = [block for number, slide in enumerate(slides, 1) for block in reader.slide(slide, number)]
@@ -76,7 +92,7 @@ class _SlideReader:
     def slide(self, slide: Any, page: int) -> list[Block]:
         """A heading, the content in reading order, the notes."""
         title = slide.shapes.title
-        heading = " ".join(title.text_frame.text.split()) if title is not None else ""
+        heading = " ".join(body_text(title._element).split()) if title is not None else ""
         skipped = title._element if heading else None
         content = [block for shape in _ordered(slide.shapes, skipped) for block in self._shape(shape, page, 0)]
         notes = _notes(slide)
@@ -100,7 +116,8 @@ class _SlideReader:
         elif not (shape.is_placeholder and shape.placeholder_format.type in _FURNITURE):
             yield from self._picture(shape, page)
             if (body := element.find(_P + "txBody")) is not None:
-                yield from text_blocks(body, page=page, bulleted=_is_bulleted(shape))
+                addresses = {key: link.target_ref for key, link in shape.part.rels.items() if link.is_external}
+                yield from text_blocks(body, page=page, bulleted=_is_bulleted(shape), addresses=addresses)
 
     def _frame(self, shape: Any, page: int) -> Iterator[Block]:
         """A table, a chart, a diagram, or the picture of an embedded object."""
@@ -196,15 +213,20 @@ def _related(shape: Any, key: str | None) -> bytes | None:
 def _notes(slide: Any) -> str:
     """The speaker's notes on one line."""
     frame = slide.notes_slide.notes_text_frame if slide.has_notes_slide else None
-    return " ".join(frame.text.split()) if frame is not None else ""
+    return " ".join(body_text(frame._txBody).split()) if frame is not None else ""
 
 
-def text_blocks(body: Element, *, page: int, bulleted: bool) -> Iterator[Block]:
-    """Paragraphs and lists of a text body. `bulleted`: whether paragraphs are bullets unless they say otherwise."""
+def text_blocks(
+    body: Element, *, page: int, bulleted: bool, addresses: Mapping[str, str] = MappingProxyType({})
+) -> Iterator[Block]:
+    """Paragraphs and lists of a text body. `bulleted`: whether paragraphs are bullets unless they say otherwise.
+
+    `addresses`: where links lead, by relationship id.
+    """
     items: list[str] = []
     numbers: dict[int, int] = {}
     for paragraph in body.findall(A + "p"):
-        text = paragraph_text(paragraph)
+        text = paragraph_text(paragraph, addresses)
         if not text:
             continue
         depth = _depth(paragraph)
@@ -227,30 +249,6 @@ def _list(items: list[str], page: int) -> Iterator[Block]:
     items.clear()
 
 
-def paragraph_text(paragraph: Element) -> str:
-    """Runs, fields and formulas of a paragraph; line breaks are kept."""
-    return "".join(_pieces(paragraph)).strip()
-
-
-def _pieces(paragraph: Element) -> Iterator[str]:
-    for node in paragraph.iter(A + "t", A + "br", A + "tab", _MATH + "t"):
-        if node.tag == A + "br":
-            yield "\n"
-        elif node.tag == A + "tab":
-            yield "\t" if next(node.iterancestors(A + "tabLst"), None) is None else ""
-        elif _is_shown(node):
-            yield (node.text or "").replace("\v", "\n")
-
-
-def _is_shown(node: Element) -> bool:
-    """False for the copy of a formula that older programs show, and for slide numbers."""
-    fallback = "{http://schemas.openxmlformats.org/markup-compatibility/2006}Fallback"
-    field = next(node.iterancestors(A + "fld"), None)
-    if field is not None and (field.get("type") or "").lower() == "slidenum":
-        return False
-    return next(node.iterancestors(fallback), None) is None
-
-
 def _depth(paragraph: Element) -> int:
     properties = paragraph.find(A + "pPr")
     return bounded_int(properties.get("lvl"), 0, high=MAX_DEPTH) if properties is not None else 0
@@ -266,10 +264,26 @@ def _mark(paragraph: Element, depth: int, numbers: dict[int, int], bulleted: boo
             return ""
         if (automatic := properties.find(A + "buAutoNum")) is not None:
             numbers[depth] = numbers.get(depth, bounded_int(automatic.get("startAt"), 1) - 1) + 1
-            return f"{numbers[depth]}."
+            return _numbered(numbers[depth], automatic.get("type") or "")
         if properties.find(A + "buChar") is not None or properties.find(A + "buBlip") is not None:
             return "-"
     return "-" if bulleted or depth else ""
+
+
+def _numbered(number: int, kind: str) -> str:
+    """A number in a scheme of PowerPoint (ST_TextAutonumberScheme), such as "arabicParenR": 3)."""
+    scheme, _, sign = re.sub(r"(?<=[a-z0-9])(Period|ParenBoth|ParenR|Plain|Minus)$", r" \1", kind).partition(" ")
+    text = number_text(number, _SCHEMES.get(scheme, "decimal"))
+    match sign:
+        case "ParenBoth":
+            return f"({text})"
+        case "ParenR":
+            return f"{text})"
+        case "Plain":
+            return text
+        case "Minus":
+            return f"{text}-"
+    return f"{text}."
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

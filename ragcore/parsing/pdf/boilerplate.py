@@ -56,6 +56,12 @@ def drop_boilerplate(pages: Sequence[PageText]) -> list[PageText]:
     return cleaned if any(page.runs for page in cleaned) else pages  # pages that are all alike, such as labels
 
 
+def edge_lines(pages: Sequence[PageText]) -> list[str | list[str]]:
+    """The texts of the outer rows of pages, and their cells: where headers and footers stand."""
+    rows = [row for page in pages for _, row in _edges(page)]
+    return [line for row in rows for line in (row.text, [cell.text for cell in row.cells])]
+
+
 def drop_margin_marks(page: PageText) -> PageText:
     """The page without page marks of older editions beside the text, such as "14(II)"."""
     width = max((run.x1 for run in page.runs), default=0.0) - min((run.x0 for run in page.runs), default=0.0)

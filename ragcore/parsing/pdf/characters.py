@@ -10,14 +10,17 @@ import ctypes
 from array import array
 from bisect import bisect_left
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
+from functools import partial
 from math import pi
 from typing import Any
 
 import pypdfium2.raw as pdfium
 
+from ragcore.parsing.pdf.annotations import read_annotations
+from ragcore.parsing.pdf.char_levels import OddChar, is_vertical, with_levels
 from ragcore.parsing.pdf.drawing import Drawing, read_drawing
-from ragcore.parsing.pdf.layout import CJK, GAP, Gap, PageText, Run
+from ragcore.parsing.pdf.layout import CJK, GAP, SMALLER, Gap, PageText, Run
 
 CJK_GAP = 0.15  # font sizes between two Chinese characters up to which a space is none
 WORD_GAP = 0.22  # font sizes between two Latin characters from which a space is missing
@@ -46,7 +49,8 @@ _loose_box = _native("FPDFText_GetLooseCharBox", ctypes.c_void_p, ctypes.c_int, 
 def read_page(page: Any, number: int) -> tuple[PageText, Drawing]:
     """Runs of a pypdfium2 page, and its lines and pictures in the same upright coordinates.
 
-    Text that stands across (stamps at the margin) is dropped. A run ends at a vertical line.
+    Text that stands across (stamps at the margin) is dropped. A run ends at a vertical line. A page of vertical writing
+    is turned, so that its columns are lines. What people typed over the page (annotations, forms) is among the runs.
     """
     left, bottom, right, top = _visible_area(page)
     textpage = page.get_textpage()
@@ -55,10 +59,18 @@ def read_page(page: Any, number: int) -> tuple[PageText, Drawing]:
         boxes = _boxes(textpage, len(chars))
         text_turn = _dominant_turn(textpage, len(chars))
         turns = -text_turn % 4
+        if text_turn == 0 and is_vertical(chars, boxes):
+            turns = 3
         drawing = _upright(read_drawing(page), turns, left, bottom, right, top)
         sides = _turned(boxes, turns, left, bottom, right, top)
         closed = (run.close(textpage, text_turn) for run in _runs(chars, sides, _walls(drawing)))
         runs = tuple(run for run in closed if run is not None)
+        typed = read_annotations(page)
+        placed = zip(*_turned(typed.boxes(), turns, left, bottom, right, top), strict=True)
+        height = right - left if turns % 2 else top - bottom
+        walls = _walls(drawing)
+        is_parted = partial(_stands_between, walls)
+        runs = (*runs, *typed.runs(list(placed), runs, height=height, is_parted=is_parted))
         share = _unmapped_share(textpage, chars)
     finally:
         textpage.close()
@@ -213,6 +225,8 @@ def _runs(chars: str, sides: Sides, walls: Sequence[Wall] = ()) -> Iterator[_Ope
                     if (not chinese or gap >= CJK_GAP * size) if space else (char < CJK and last < CJK):
                         open_run.gaps.append((len(text), x1, c0))
                         text.append(" ")
+                if height < SMALLER * open_run.heights[0] or open_run.heights[0] < SMALLER * height:
+                    open_run.odd.append(OddChar(len(text), height, d1, index))
                 text.append(char)
                 open_run.heights.append(height)
                 x1 = c1 if c1 > x1 else x1
@@ -220,7 +234,7 @@ def _runs(chars: str, sides: Sides, walls: Sequence[Wall] = ()) -> Iterator[_Ope
                 y1 = d1 if d1 > y1 else y1
                 open_run.x1, open_run.y0, open_run.y1 = x1, y0, y1
         if open_run is None:
-            open_run = _OpenRun(index, [char], [d1 - d0], [], c0, d0, c1, d1)
+            open_run = _OpenRun(index, [char], [d1 - d0], [], c0, d0, c1, d1, bottom=d1)
             x1, y0, y1 = c1, d0, d1
         space = hyphen = typed = False
     if open_run is not None:
@@ -241,11 +255,16 @@ class _OpenRun:
     x1: float
     y1: float
     hyphen: bool = False  # a hyphen mark followed
+    odd: list[OddChar] = field(default_factory=list)  # characters of another size than the first one
+    bottom: float = 0.0  # of the first character
 
     def close(self, textpage: Any, turn: int) -> Run | None:
         """The run; None if it has no area or stands across the text of the page, as a stamp at the margin does."""
         if self.x1 <= self.x0 or self.y1 <= self.y0 or _turn(textpage, self.start) != turn:
             return None
+        if self.odd:
+            first = OddChar(0, self.heights[0], self.bottom, self.start)
+            self.text, self.gaps = with_levels(self.text, self.gaps, first, self.odd, textpage)
         text = self._with_letters_together()
         if self.hyphen and "a" <= text[-1].lower() <= "z":
             text += "-"

@@ -11,6 +11,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
+from ragcore.parsing.raised import LOWERED, RAISED, on_level
 from ragcore.types import Box
 
 APART_GAP = 0.7  # the same between two lines of a recogniser
@@ -18,6 +19,9 @@ GAP = 1.3  # font sizes between two characters from which they belong to differe
 CJK = "\u2e80"  # from here on characters are written without spaces between words
 
 Gap = tuple[int, float, float]  # a space inside a run: its index in the text, and from where to where it is white
+SMALLER = 0.87  # of the font size: smaller text in a line may be raised or lowered
+RISE = 0.2  # of the height of its line: how much higher raised text ends
+FALL = 0.03  # the same for how much lower lowered text ends
 MIN_COLUMN_ROWS = 4  # fewer rows beside each other are a table or a signature
 FEW_ROWS = 9
 MIN_LINE_CHARS = 8  # on average; columns of numbers and single words are no prose
@@ -196,8 +200,17 @@ def _join_runs(line: list[Run]) -> Iterator[Run]:
             before = run
         else:
             tight = gap < 0.15 * size or before.text[-1] >= CJK or run.text[0] >= CJK or run.text[0] in ",.;:)]"
-            before = before.joined(run, space=not tight)
+            before = before.joined(_on_its_level(run, before) if tight else run, space=not tight)
     yield before
+
+
+def _on_its_level(run: Run, before: Run) -> Run:
+    """A run that was drawn apart from its line, its figures told apart where it is raised or lowered."""
+    if run.size >= SMALLER * before.size or run.insert is not None:
+        return run
+    rise, height = before.y1 - run.y1, before.y1 - before.y0
+    level = RAISED if rise > RISE * height else LOWERED if -rise > FALL * height else 0
+    return replace(run, text=on_level(run.text, level, before=before.text, after="")) if level else run
 
 
 def _gutter(runs: Sequence[Run]) -> float | None:

@@ -196,6 +196,7 @@ def _may_be_heading(paragraph: Paragraph) -> bool:
         and len(text) <= MAX_CHARS
         and sum(char.isalpha() for char in text) >= max(2, 0.3 * len(text))
         and text[-1] not in "。，,;；、"
+        and not text.startswith("[^")  # a note
         and not _NO_HEADING.search(text)
         and not paragraph.is_item
     )

@@ -10,19 +10,22 @@ import pypdfium2
 import pypdfium2.raw as pdfium
 
 from ragcore.errors import CorruptDocumentError, PasswordProtectedError, ResourceLimitError
+from ragcore.parsing.header_facts import header_facts, with_facts
 from ragcore.parsing.parser_errors import build_document, coded_errors, require_content
 from ragcore.parsing.pdf.blocks import document_title, layout_blocks
+from ragcore.parsing.pdf.boilerplate import edge_lines
 from ragcore.parsing.pdf.characters import read_page
 from ragcore.parsing.pdf.drawing import Drawing, PdfPictureCollector, drop_unkept_pictures
 from ragcore.parsing.pdf.layout import PageText
 from ragcore.parsing.pdf.ruled_tables import find_grids, split_lines, take_tables
-from ragcore.types import ParsedDocument, Picture
+from ragcore.types import Block, ParsedDocument, Picture
 
 MAX_PAGES = 10_000
 MAGIC_WITHIN_BYTES = 1024
 FEW_CHARS = 60  # a page with no more text and a picture over most of it is a scan with a stamp
 SCAN_SHARE = 0.5  # of the page that pictures cover
 OUTLINES = 30  # paths on a page without text and pictures: letters that were turned into drawings
+HEADER_PAGES = 3  # on which headers are looked for
 UNMAPPED = 0.5  # share of characters without a meaning: the text layer is noise
 
 _lock = Lock()  # pdfium is not safe to call from several threads
@@ -65,6 +68,7 @@ def _read_file(content: bytes, name: str) -> _File:
     try:
         if len(document) > MAX_PAGES:
             raise ResourceLimitError(name=name, pages=len(document))
+        document.init_forms()
         collector = PdfPictureCollector()
         read = list(_pages(document, collector))
         if not read:
@@ -123,15 +127,28 @@ def _with_tables(text: PageText, drawing: Drawing) -> PageText:
 
 def _to_document(file: _File, name: str) -> ParsedDocument:
     layout = layout_blocks(file.pages)
+    facts = _header_facts(file.pages, layout.blocks)
     return build_document(
-        layout.blocks,
+        with_facts(layout.blocks, facts),
         name=name,
         title=document_title(file.title, layout),
         pages=max((page.number for page in file.pages), default=0),
-        metadata={"author": file.author} if file.author else {},
+        metadata={
+            **({"author": file.author} if file.author else {}),
+            **{key: value for key, (_, value) in facts.items()},
+        },
         pictures=_shown_pictures(file.pictures, layout.blocks),
         unread_pages=file.unread,
     )
+
+
+def _header_facts(pages: Sequence[PageText], blocks: Sequence[Block]) -> dict[str, tuple[str, str]]:
+    """What headers and footers say of the document: lines at the edges of its first pages that are not in its text."""
+    if len(pages) < 2:
+        return {}
+    full_text = "".join("".join(block.text.split()) for block in blocks)
+    lines = edge_lines(pages[:HEADER_PAGES])
+    return header_facts(line for line in lines if "".join("".join(line).split()) not in full_text)
 
 
 def _shown_pictures(pictures: Sequence[Picture], blocks: Sequence[object]) -> tuple[Picture, ...]:

@@ -64,7 +64,7 @@ def walker(query: Query, ports: Ports) -> Walker:
     def likeness(chunks: Sequence[int]) -> Mapping[int, float]:
         if query.vector is None or not chunks:
             return {}
-        return {hit.chunk: hit.score for hit in ports.vectors.prefixes(query.vector, chunks=chunks)}
+        return {hit.chunk: hit.score for hit in ports.vectors.prefixes(query, chunks=chunks)}
 
     return Walker(graph=ports.graph, tokenizer=ports.tokenizer, load=ports.passages.load, likeness=likeness)
 

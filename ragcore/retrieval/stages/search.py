@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 
 from ragcore.labels import gettext_noop as _
-from ragcore.ports import FloatArray, FuzzyIndex, Ports, one_after_the_other
+from ragcore.ports import FuzzyIndex, Ports, one_after_the_other
 from ragcore.retrieval.names import NO_NAMES, FoundNames, find_names, with_names
 from ragcore.retrieval.pipeline import stage
 from ragcore.text.spelling import Slip, correctable, pairs, slips, topic_text
@@ -188,8 +188,8 @@ class SearchCoarse:
         if query.vector is None:
             return query, None
         if exact:
-            return query, ports.vectors.exact_many(query.vector[None, :], limit=self.depth(exact=True))[0]
-        return query, ports.vectors.coarse(query.vector, limit=self.limit)
+            return query, ports.vectors.exact_many([query], limit=self.depth(exact=True))[0]
+        return query, ports.vectors.coarse(query, limit=self.depth(exact=False))
 
 
 @stage("search.fine", label=_("second stage"), timing="fine")
@@ -207,11 +207,11 @@ class SearchFine:
             return state
         if state.query.vector is None or not state.pool:
             return state.with_arm("dense", [])
-        hits = self._hits(state.query.vector, state.ids(), ports)
+        hits = self._hits(state.query, state.ids(), ports)
         return state.with_arm("dense", hits).noted(dense=len(hits), **ports.backend_note)
 
-    def _hits(self, vector: FloatArray, chunks: list[int], ports: Ports) -> list[Hit]:
-        look = partial(ports.vectors.fine, vector, limit=self.limit)
+    def _hits(self, query: Query, chunks: list[int], ports: Ports) -> list[Hit]:
+        look = partial(ports.vectors.fine, query, limit=self.limit)
         if len(chunks) < HALVED_FROM or ports.together is one_after_the_other:
             return look(chunks=chunks)
         halves = ports.together(partial(look, chunks=chunks[::2]), partial(look, chunks=chunks[1::2]))
@@ -230,7 +230,7 @@ class ComparePrefixes:
     def __call__(self, state: State, ports: Ports) -> State:
         if "coarse" in state.arms or state.query.vector is None or not state.candidates:
             return state
-        hits = ports.vectors.prefixes(state.query.vector, chunks=state.ids())
+        hits = ports.vectors.prefixes(state.query, chunks=state.ids())
         cosines = {hit.chunk: (hit.score, rank) for rank, hit in enumerate(hits, 1)}
         candidates = tuple(c.scored("coarse", *cosines[c.chunk]) if c.chunk in cosines else c for c in state.candidates)
         return replace(state.with_arm("coarse", hits), candidates=candidates).noted(
@@ -246,7 +246,7 @@ class LoadPassages:
     def __call__(self, state: State, ports: Ports) -> State:
         passages = ports.passages.load(state.ids())
         loaded = [c.loaded(passages[c.chunk]) for c in state.candidates if c.chunk in passages]
-        return state.narrowed(loaded, stage="load.passages", reason="no longer there")
+        return state.narrowed(loaded, stage="load.passages", code="gone")
 
 
 @stage("compare.sentences", label=_("comparison by sentences"), optional=True, timing="fine")

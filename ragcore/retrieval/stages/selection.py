@@ -52,7 +52,7 @@ class CutoffCliff:
         best = ordered[place - 1]
         above = [c for c in state.candidates if c.scores["rerank"] >= best or c.document in state.named_documents]
         gap, below = round(ordered[place - 1] - ordered[place], 4), round(ordered[place], 4)
-        narrowed = state.narrowed(above, stage="cutoff.cliff", reason="below the cliff")
+        narrowed = state.narrowed(above, stage="cutoff.cliff", code="below_cliff")
         return narrowed.noted(cut_after=place, gap=gap, below=below, **limits)
 
 
@@ -73,7 +73,7 @@ class CutoffTopK:
 
     def __call__(self, state: State, ports: Ports) -> State:
         best = state.candidates[: self.keep]
-        return state.narrowed(best, stage="cutoff.top_k", reason=f"below the best {self.keep}")
+        return state.narrowed(best, stage="cutoff.top_k", code="below_best", best=self.keep)
 
 
 @stage("drop.copies", label=_("copies"), optional=True, drop_reason=_("copy of a higher-ranked passage"))
@@ -185,7 +185,7 @@ def _without(state: State, repeated: Mapping[int, Sequence[int]], *, stage: str)
     for chunk, copies in repeated.items():
         gone = set(copies)
         rest = [c for c in state.candidates if c.chunk not in gone]
-        state = state.narrowed(rest, stage=stage, reason=f"repeats passage {chunk}")
+        state = state.narrowed(rest, stage=stage, code="repeats", passage=chunk)
     return state
 
 
@@ -270,7 +270,7 @@ def _read(state: State, readings: Sequence[Reading]) -> State:
         inside = {p.chunk for p in reading.passages if p.chunk != best} & standing
         if inside:
             rest = [c for c in state.candidates if c.chunk not in inside]
-            state = state.narrowed(rest, stage="merge.neighbours", reason=f"read with passage {best}")
+            state = state.narrowed(rest, stage="merge.neighbours", code="read_with", passage=best)
     return state
 
 

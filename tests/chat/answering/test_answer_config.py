@@ -162,7 +162,7 @@ def test_an_estimate_of_tokens_is_named_where_no_cost_is_limited(owner, monkeypa
 
 
 def test_prompts_are_kept_within_the_context_of_the_models(owner, monkeypatch):
-    site(owner, max_tokens=1500, context_tokens=3000, history_tokens=4000)
+    site(owner, max_tokens=1500, context_tokens=3000)
     _request, before = asked(owner)
     monkeypatch.setattr(model_registry, "least_context_tokens", lambda: 4096)
 
@@ -170,7 +170,8 @@ def test_prompts_are_kept_within_the_context_of_the_models(owner, monkeypatch):
 
     found = small.options
     assert (before.options.max_tokens, before.options.context_tokens) == (1500, 3000)
-    assert found.max_tokens + found.context_tokens + found.history_tokens <= 4096
+    assert found.max_tokens + found.context_tokens + small.history_tokens <= 4096
+    assert before.history_tokens > small.history_tokens
     assert small.origin["context_tokens"] == "model"
     monkeypatch.setattr(model_registry, "least_context_tokens", lambda: 128_000)
     _request, large = asked(owner)

@@ -1,8 +1,11 @@
 """How sure a quoted answer may be."""
 
+from dataclasses import replace
+
 import pytest
 
-from chat.answering import answerability
+from chat.answering import answerability, retrieval
+from chat.answering.answerability import Verdict
 from ragcore.answerability.model import Answerability
 from tests.scripted_llm import Reply
 
@@ -42,3 +45,29 @@ async def test_a_language_model_refuses_by_itself(api, llm, score):
 
     assert answer["status"] == "answered"
     assert answer["confidence"] > 0.5
+
+
+@pytest.fixture
+def far(monkeypatch):
+    """Searches after which the best match by words and the best one by meaning are below their lines."""
+    search = retrieval.run_search
+
+    async def run(**values):
+        return replace(await search(**values), relevant=False)
+
+    monkeypatch.setattr(retrieval, "run_search", run)
+
+
+@pytest.mark.parametrize(("probability", "status"), [(0.9, "answered"), (0.001, "search_results")])
+async def test_no_model_is_asked_where_neither_words_nor_meaning_are_near(
+    api, llm, far, monkeypatch, probability, status
+):
+    verdict = Verdict(is_answerable=probability > 0.5, most_confidence=probability)
+    monkeypatch.setattr(answerability, "_probability_verdict", lambda *_args: verdict)
+    llm.default = Reply(texts=("The random access procedure has five steps [1].",))
+
+    answer = await api.generate(QUESTION, rewrite_method="none", cache=False)
+
+    assert (answer["status"], llm.requests) == (status, [])
+    assert "four" in answer["answer"]  # in what is quoted or listed; a page of results marks words
+    assert status != "answered" or answer["confidence"] <= probability

@@ -5,7 +5,7 @@ import pytest
 from chat.answering.answer_config import resolve_answer_config
 from chat.answering.context import _lexicon
 from chat.types import AnswerRequest
-from knowledge.options_draft import OptionsDraft, options_draft
+from knowledge.options_draft import NO_DRAFT, OptionsDraft
 from knowledge.services.lexicon import lexicon_publish, term_save
 from tests.factories import make_set, make_user, scope_of
 from tests.knowledge.lexicons import lexicon_build
@@ -33,8 +33,8 @@ def published(owner, home):
     return version
 
 
-def terms_of(person, *sets):
-    request = AnswerRequest(query="What is CA?", sets=tuple(one.pk for one in sets))
+def terms_of(person, *sets, draft=NO_DRAFT):
+    request = AnswerRequest(query="What is CA?", sets=tuple(one.pk for one in sets), draft=draft)
     scope = scope_of(person)
     return _lexicon(scope, request, resolve_answer_config(scope=scope, request=request))
 
@@ -55,5 +55,4 @@ def test_the_option_of_the_set_holds_for_the_question_too(owner, home, published
 
 
 def test_a_lexicon_that_is_tried_reads_the_question(owner, home, published):
-    with options_draft(OptionsDraft(lexicons={home.pk: None})):
-        assert terms_of(owner, home) is None
+    assert terms_of(owner, home, draft=OptionsDraft(lexicons={home.pk: None})) is None

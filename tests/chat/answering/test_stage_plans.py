@@ -52,6 +52,18 @@ def test_a_loop_takes_the_place_of_search_and_context():
     )
 
 
+@pytest.mark.parametrize(
+    ("method", "loop", "hasty"),
+    [("hyde", "self_rag", False), ("hyde", "agentic", False), ("auto", "agentic", True), ("hyde", "none", True)],
+)
+def test_in_a_stream_only_a_loop_that_shows_its_steps_waits_for_a_possible_answer(method, loop, hasty):
+    options = AnswerOptions(rewrite_method=method)
+
+    (_name, given) = answer_steps(options, streaming=True, rewrites=True, loop=loop)[0]
+
+    assert given["streaming"] is hasty
+
+
 def test_the_ultimate_mode_stops_earlier():
     options = AnswerOptions(mode="ultimate", max_agentic_iterations=3, confidence_threshold=0.8)
 

@@ -4,7 +4,7 @@ import pytest
 
 from chat.answering import answerability
 from chat.answering.answerability import verdict_by_sources
-from knowledge.types import Retrieved
+from knowledge.search_profile import Retrieved
 from ragcore.answerability import Answerability, threshold_for
 from ragcore.answerability.nearness import Nearness
 from ragcore.types import Query, State

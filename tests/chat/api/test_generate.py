@@ -42,7 +42,12 @@ async def test_markers_of_a_model_are_normalised_and_bound_to_chunks(api, world,
 
     assert answer["answer"] == "The random access procedure has four steps [1]."
     assert '<button class="cite" type="button" data-cite="1" data-place="0">1</button>' in answer["answer_html"]
-    assert answer["metadata"]["usage"] == {"prompt_tokens": 70, "completion_tokens": 30, "total_tokens": 100}
+    assert answer["metadata"]["usage"] == {
+        "prompt_tokens": 70,
+        "completion_tokens": 30,
+        "reasoning_tokens": 0,
+        "total_tokens": 100,
+    }
     message = await stored(answer)
     cited = [c for c in message.citations.all() if c.cited]
     assert [(c.number, c.document_id) for c in cited] == [(1, world.documents["ra"].pk)]
@@ -64,9 +69,20 @@ async def test_the_prompt_holds_sources_and_question(api, llm):
 async def test_a_refusal_of_the_model_has_no_citations(api, llm):
     llm.script(Reply(texts=(REFUSAL, " [1]")))
 
-    answer = await api.generate(QUESTION)
+    answer = await api.generate("What does TS 38.999 say about the random access procedure?")
 
     assert (answer["status"], answer["citations"], answer["confidence"]) == ("refused", [], 0)
+
+
+async def test_a_refusal_of_what_the_sources_say_is_not_believed(api, llm):
+    llm.script(Reply(texts=(REFUSAL, " [1]")), Reply(texts=("The random access procedure has 9 steps.",)))
+
+    answer = await api.generate(QUESTION)
+
+    assert answer["status"] == "answered"
+    assert "four steps" in answer["answer"]
+    assert "9" not in answer["answer"]
+    assert len(llm.requests) == 2
 
 
 async def test_nothing_visible_is_refused_without_asking_the_model(world, llm):

@@ -3,7 +3,7 @@
 import pytest
 
 from chat.concurrency.executors import run_db
-from knowledge.services.entities import entities_tend
+from tests.knowledge.fills import entities_tend
 
 QUESTION = "What is sent on PRACH?"
 

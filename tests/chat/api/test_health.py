@@ -18,6 +18,7 @@ from knowledge.model_circuits import OPEN_AFTER
 from knowledge.model_setup import circuit, registry_changed, setup_forget, setup_now
 from knowledge.models import LanguageModel, ModelPurpose, ModelServer
 from ragcore.errors import ModelUnavailableError
+from ragcore.model_file.state import ServedModel
 from ragcore.parsing.sandbox.confine import MEASURES
 from tests.chat.conftest import Api
 from tests.factories import make_admin
@@ -151,6 +152,28 @@ async def test_a_registered_model_that_nobody_has_tested_is_down(api):
         setup_forget()
 
     assert (llm["state"], llm["error"], llm["model"]) == ("down", "untested", "small")
+
+
+@pytest.mark.parametrize(
+    ("phase", "reason", "shown"),
+    [
+        ("loading", "", {"state": "down", "error": "loading"}),
+        ("failed", "too_large", {"state": "down", "error": "not_loaded", "reason": "too_large"}),
+        ("ready", "", {"state": "up"}),  # its server is not asked: it may be writing an answer
+    ],
+)
+async def test_the_model_of_a_file_is_down_until_it_is_loaded(api, settings, tmp_path, phase, reason, shown):
+    url = "http://127.0.0.1:9/v1"
+    state = ServedModel(name="tiny", path="/m.gguf", phase=phase, reason=reason, url=url, identity=f"of {phase}")
+    settings.LLM_FILE_STATE = tmp_path / "state.json"
+    settings.LLM_FILE_STATE.write_text(state.as_json())
+
+    body = (await api.get(REPORT)).json()
+
+    llm = body["dependencies"]["llm"]
+    assert {name: llm[name] for name in ("state", "error", "reason") if name in llm} == shown
+    assert llm["model"] == "tiny"
+    assert body["answering"] == (["llm", "extractive"] if phase == "ready" else ["extractive"])
 
 
 async def test_a_part_that_fails_or_hangs_does_not_hide_the_others(api, settings, monkeypatch):

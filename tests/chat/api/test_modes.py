@@ -31,6 +31,20 @@ async def test_every_mode_answers_without_a_language_model(api, mode):
     assert bool(rounds) == (mode in ("agentic", "ultimate"))
 
 
+@pytest.mark.parametrize("mode", ["basic", "enhanced", "agentic", "ultimate"])
+async def test_every_mode_tells_its_searches_and_how_much_evidence_they_brought(api, mode):
+    answer = await api.generate(QUESTION, mode=mode)
+
+    evidence, history = answer["evidence"], answer["retrieval_history"]
+    assert 0 < evidence["confidence"] <= evidence["relevant"] <= 1
+    assert evidence["status"] in ("excellent", "good", "adequate", "insufficient")
+    assert set(evidence["covered"]) | set(evidence["missing"])
+    assert [search["round"] for search in history] == list(range(1, len(history) + 1)) != []
+    assert history[0]["query"].casefold().startswith("how many steps")
+    assert answer["citations"][0]["chunk_id"] in history[0]["chunks"]
+    assert all(search["relevant"] for search in history)
+
+
 @pytest.mark.parametrize("strategy", ["adaptive", "self_rag"])
 async def test_every_strategy_answers_without_a_language_model(api, strategy):
     answer = await api.generate(QUESTION, strategy=strategy)

@@ -70,6 +70,21 @@ async def test_each_question_of_a_batch_has_its_own_result_or_error(api, llm):
     assert next(r for r in results if "error" in r)["error"]["code"] == "model_unavailable"
 
 
+async def test_a_bad_question_of_a_batch_has_its_own_error(api):
+    body = {"queries": ["", QUESTION, "q" * 2001, 7, "\u0000"], "rewrite_method": "none"}
+
+    response = await api.post("/api/v1/rag/batch", body)
+
+    results = response.json()["results"]
+    assert response.status_code == 200
+    assert "four steps" in results[1]["result"]["answer"]
+    bad = [result["error"] for result in results if "error" in result]
+    assert [result["index"] for result in results if "error" in result] == [0, 2, 3, 4]
+    assert {error["code"] for error in bad} == {"invalid"}
+    assert all(error["message"].startswith("The request is not valid. query: ") for error in bad)
+    assert "2000" in bad[1]["message"]
+
+
 async def test_models_are_the_sets_that_the_caller_may_read(api):
     body = (await api.get("/v1/models")).json()
 

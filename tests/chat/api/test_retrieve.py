@@ -94,7 +94,7 @@ async def test_the_trace_names_nothing_that_the_caller_may_not_see(api, world):
 async def test_a_passage_that_was_withdrawn_during_the_search_is_only_counted(api, world, monkeypatch):
     scope = await run_db(scope_of, world.owner)
 
-    def and_meanwhile(*, scope, request, on_stage=None, within=None, _owner=scope):
+    def and_meanwhile(*, scope, request, on_stage=None, _owner=scope):
         def withdraw(record):
             if record.stage == "fuse.rsf":
                 document_delete(scope=_owner, actor=world.owner, document_id=world.documents["ra"].pk)

@@ -107,7 +107,7 @@ async def test_the_second_form_has_limits_of_its_own(api, body):
     assert (await api.post("/api/v1/rag/query", body)).status_code == 422
 
 
-@pytest.mark.parametrize("queries", [[], ["q"] * 101, ["ok", ""]])
+@pytest.mark.parametrize("queries", [[], ["q"] * 101, "q"])
 async def test_a_batch_has_one_to_a_hundred_questions(api, queries):
     assert (await api.post("/api/v1/rag/batch", {"queries": queries})).status_code == 422
 

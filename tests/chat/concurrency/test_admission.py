@@ -1,6 +1,8 @@
 """Places for running questions, over all web processes."""
 
 import asyncio
+from contextlib import suppress
+from types import SimpleNamespace
 
 import pytest
 from redis.exceptions import ConnectionError as RedisConnectionError
@@ -84,6 +86,23 @@ async def test_places_of_a_killed_process_become_free(monkeypatch):
     await take_all(living, 2, 2)
     assert await refused(living, 2)
     await living.close()
+
+
+async def test_renewing_ends_with_its_loop_also_where_the_client_swallows_the_cancellation(monkeypatch):
+    monkeypatch.setattr(admission, "RENEW_SECONDS", 0)
+    places, asked = Places(), asyncio.Event()
+    await places.take(1)
+
+    async def swallows(**_):
+        asked.set()
+        with suppress(asyncio.CancelledError):
+            await asyncio.sleep(60)
+
+    monkeypatch.setattr(admission, "client", lambda: SimpleNamespace(register_script=lambda _: swallows))
+    async with asyncio.timeout(10):
+        await asked.wait()
+        places._renewing.cancel()
+        await asyncio.wait({places._renewing})
 
 
 async def test_places_are_known_again_after_redis_lost_them(monkeypatch, redis_client):

@@ -104,6 +104,9 @@ def test_unknown_styles_are_refused(browser):
 
 def test_automatic_leaves_everything_to_site_and_set():
     assert composer_fields(style="", depth="") == {}
+    assert composer_fields(style="advanced", depth="parts") == {
+        "mode": "enhanced", "rewrite_method": "decompose", "style": "advanced",
+    }  # fmt: skip
     assert composer_fields(style="simple", depth="fast") == {"preset": "fast", "style": "simple"}
 
 

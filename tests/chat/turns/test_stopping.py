@@ -6,6 +6,7 @@ import json
 import pytest
 from asgiref.sync import sync_to_async
 
+from chat.answering import grounding
 from chat.models import Conversation, Message
 from chat.turns.lifecycle import turn_start, turn_stop
 from chat.turns.stream_reader import read_events
@@ -145,10 +146,11 @@ async def test_a_stopped_reader_does_not_wait_for_another_one_s_answer(world, he
     assert stored.state == Message.State.STOPPED
 
 
-async def test_the_model_s_word_on_a_written_text_is_not_waited_for(world, held):
+async def test_the_model_s_word_on_a_written_text_is_not_waited_for(world, held, monkeypatch):
     server, model = held
     server.script(Reply(texts=("The answer to it comes within a window of steps in the cell [1].",)))
     await sync_to_async(_judge_support)(world)
+    monkeypatch.setattr(grounding, "STRICTER", 0.9)
     reader = Reader(world)
 
     async with asyncio.timeout(LIMIT_SECONDS):
@@ -162,5 +164,5 @@ async def test_the_model_s_word_on_a_written_text_is_not_waited_for(world, held)
 
 
 def _judge_support(world):
-    world.knowledge_set.options = {"answer": {"judge_support": True, "support_threshold": 0.9}}
+    world.knowledge_set.options = {"answer": {"judge_support": True}}
     world.knowledge_set.save()

@@ -169,9 +169,8 @@ def test_two_people_together_find_what_both_may(copied, owner, common):
     Document.objects.get(external_id="d0").sets.set([closed])
     other = make_user(clearance=4)
 
-    done = retrieve(
-        scope=scope_of(owner), request=RetrievalRequest(query="alpha beta", rerank=False), within=scope_of(other)
-    )
+    shared = scope_of(owner).limited_to(scope_of(other))
+    done = retrieve(scope=shared, request=RetrievalRequest(query="alpha beta", rerank=False))
 
     assert notes(done)["search.coarse"] is None
     assert "d0" not in titles(done)

@@ -18,7 +18,7 @@ from knowledge.indexes.vector_cells import CellFigures
 from knowledge.models import VectorCells, WholeVector
 from ragcore.embedding.cells import CellTally, cells_fit
 from tests.contracts.search_index import TEXTS, SearchIndexContract, live_entries, prefix
-from tests.factories import ingest, make_admin, make_set
+from tests.factories import ingest, make_admin, make_set, question_with
 
 
 def corpus_make():
@@ -104,7 +104,7 @@ class TestPostgresInCells(TestPostgres):
     def test_searches_look_into_cells(self, index, owner):
         ports = index.ports(owner)
 
-        hits = ports.vectors.exact_many(np.ones((1, 768), np.float32), limit=2)[0]
+        hits = ports.vectors.exact_many([question_with(np.ones(768))], limit=2)[0]
 
         assert len(hits) == 2
         assert ports.vectors.said["vector_plan"]["way"] == "cells"

@@ -8,7 +8,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from knowledge import model_registry
+from knowledge import model_registry, set_questions
 from knowledge.backends.set_models import ScopedSetVectors, SetModelIndex, best_of
 from knowledge.indexes import set_vectors
 from knowledge.indexes.copy import EntryPlace, set_vectors_copy
@@ -18,11 +18,11 @@ from knowledge.models import SetVector, WholeVector
 from knowledge.search_model_setup import environment_embedder
 from knowledge.selectors import documents_askable
 from knowledge.selectors.set_embedders import SetModel
+from knowledge.set_questions import SetQuestions
 from ragcore.embedding.cosine_scale import CosineScale
-from ragcore.embedding.vectors import set_vector, with_set_vectors, without_set_vectors
 from ragcore.types import Hit
-from tests.contracts.search_index import SearchIndexContract, live_entries, prefix
-from tests.factories import scope_of
+from tests.contracts.search_index import SearchIndexContract, embedded, live_entries, prefix
+from tests.factories import question_with, scope_of
 
 OWN, ROW = "own-model", 7
 WEIGHTS = np.random.default_rng(11).uniform(0.1, 3.0, 768).astype(np.float32)
@@ -50,32 +50,15 @@ def by_own(vector):
     return unit(vector * WEIGHTS)
 
 
-class Asked:
-    """The index, which is asked with the site's vectors and gets those of both models."""
+class Questions(SetQuestions):
+    """The other model without its embedder: its vectors are made of the site's, or there are none."""
 
-    def __init__(self, index):
-        self.index = index
+    def vectors(self, queries):
+        return [None if query.vector is None else by_own(query.vector) for query in queries]
 
-    def both(self, vectors):
-        return with_set_vectors(vectors, {ROW: by_own(vectors)})
 
-    def is_exact(self):
-        return self.index.is_exact()
-
-    def exact_many(self, vectors, *, limit):
-        return self.index.exact_many(self.both(vectors), limit=limit)
-
-    def coarse(self, vector, *, limit):
-        return self.index.coarse(self.both(vector[None])[0], limit=limit)
-
-    def coarse_many(self, vectors, *, limit):
-        return self.index.coarse_many(self.both(vectors), limit=limit)
-
-    def prefixes(self, vector, *, chunks):
-        return self.index.prefixes(self.both(vector[None])[0], chunks=chunks)
-
-    def fine(self, vector, *, chunks, limit):
-        return self.index.fine(self.both(vector[None])[0], chunks=chunks, limit=limit)
+def questions_of(**values):
+    return Questions(used(**values))
 
 
 class OfBoth:
@@ -88,8 +71,8 @@ class OfBoth:
         ports, scope = self.index.ports(user, **narrowed), scope_of(user)
         visible = visible_sql(documents_askable(scope=scope, **{"sets": (), "filters": None, **narrowed}))
         own = ScopedSetVectors(scope, visible, OWN)
-        both = SetModelIndex(site=ports.vectors, own=own, used=used(**self.values), note={})
-        return replace(ports, vectors=Asked(both))
+        both = SetModelIndex(site=ports.vectors, own=own, questions=questions_of(**self.values))
+        return replace(ports, vectors=both)
 
     def settle(self):
         known = SetVector.objects.values("entry_id")
@@ -131,28 +114,28 @@ class TestBothModels(SearchIndexContract):
 
     @pytest.mark.usefixtures("corpus")
     def test_a_part_that_is_too_large_is_ordered_by_both_among_what_the_site_finds(self, index, owner, monkeypatch):
-        vectors = model_registry.embedder().embed_queries(["alarm of the base station"])
-        exact = index.ports(owner).vectors.exact_many(vectors, limit=3)
+        asked = embedded("alarm of the base station")
+        exact = index.ports(owner).vectors.exact_many([asked], limit=3)
 
         monkeypatch.setattr(set_vectors, "MOST_MILLISECONDS", 0.0)
 
         ports = index.ports(owner)
-        assert ports.vectors.exact_many(vectors, limit=3) == exact  # so few are all among the candidates
-        assert ports.vectors.index.note["way"] == "candidates"
+        assert ports.vectors.exact_many([asked], limit=3) == exact  # so few are all among the candidates
+        assert ports.vectors.questions.note["way"] == "candidates"
 
     @pytest.mark.usefixtures("corpus")
     def test_where_the_model_is_alone_only_its_cosines_decide(self, postgres_index, owner, common):
         index = OfBoth(postgres_index, is_alone=True, scale=CosineScale(0.1, 0.5))
         index.settle()
         SetVector.objects.filter(chunk_id=SetVector.objects.order_by("chunk_id").first().chunk_id).delete()
-        vectors = model_registry.embedder().embed_queries(["alarm of the base station"])
+        asked = embedded("alarm of the base station")
 
-        [hits] = index.ports(owner).vectors.exact_many(vectors, limit=10)
+        [hits] = index.ports(owner).vectors.exact_many([asked], limit=10)
 
         entries = {row.chunk_id: np.array(row.vector, np.float32) for row in SetVector.objects.all()}
         site = {row.chunk_id: np.array(row.vector, np.float32) for row in WholeVector.objects.all()}
-        expected = {chunk: 0.1 + 0.5 * float(unit(one) @ by_own(vectors[0])) for chunk, one in entries.items()}
-        expected |= {chunk: float(unit(site[chunk]) @ vectors[0]) for chunk in site.keys() - entries.keys()}
+        expected = {chunk: 0.1 + 0.5 * float(unit(one) @ by_own(asked.vector)) for chunk, one in entries.items()}
+        expected |= {chunk: float(unit(site[chunk]) @ asked.vector) for chunk in site.keys() - entries.keys()}
         assert {hit.chunk: hit.score for hit in hits} == pytest.approx(expected, abs=2e-3)
         assert [hit.score for hit in hits] == sorted((hit.score for hit in hits), reverse=True)
 
@@ -207,8 +190,8 @@ def test_the_best_by_both_models_are_those_of_a_search_that_compares_everything(
     agreement = dice.choice((-1.0, 0.0, 0.9))  # of the two models; where they contradict each other lists are long
     site = {chunk: dice.uniform(-1, 1) for chunk in chunks}
     own = {chunk: max(-0.2, min(0.2, 0.2 * agreement * site[chunk] + dice.uniform(-0.05, 0.05))) for chunk in chunks}
-    index = SetModelIndex(site=Cosines(site), own=Cosines(own), used=used(scale=scale), note={})
-    asked = with_set_vectors(np.ones((2, 768), np.float32), {ROW: np.ones((2, 768), np.float32)})
+    index = SetModelIndex(site=Cosines(site), own=Cosines(own), questions=questions_of(scale=scale))
+    asked = [question_with(np.ones(768))] * 2
 
     found = index.exact_many(asked, limit=10)
 
@@ -220,11 +203,11 @@ def test_the_best_by_both_models_are_those_of_a_search_that_compares_everything(
 
 def test_a_model_that_is_alone_and_complete_asks_the_site_for_nothing():
     site, own = Cosines({1: 0.9, 2: 0.1}), Cosines({1: 0.2, 2: 0.6})
-    index = SetModelIndex(site=site, own=own, used=used(is_alone=True), note={})
-    asked = with_set_vectors(np.ones((1, 768), np.float32), {ROW: np.ones((1, 768), np.float32)})
+    index = SetModelIndex(site=site, own=own, questions=questions_of(is_alone=True))
+    asked = [question_with(np.ones(768))]
 
     assert index.exact_many(asked, limit=5) == [own.hits()]
-    assert (site.depths, index.note["way"]) == ([], "alone")
+    assert (site.depths, index.questions.note["way"]) == ([], "alone")
 
 
 def test_where_the_site_finds_candidates_by_its_index_those_of_the_sets_model_join_them():
@@ -233,38 +216,44 @@ def test_where_the_site_finds_candidates_by_its_index_those_of_the_sets_model_jo
             return False
 
     site = OfIndex({1: 0.9, 2: 0.8, 3: 0.1, 4: -0.9})
-    index = SetModelIndex(site=site, own=Cosines({1: 0.0, 2: 0.0, 3: 0.95, 4: 0.9}), used=used(), note={})
-    asked = with_set_vectors(np.ones((1, 768), np.float32), {ROW: np.ones((1, 768), np.float32)})
+    index = SetModelIndex(site=site, own=Cosines({1: 0.0, 2: 0.0, 3: 0.95, 4: 0.9}), questions=questions_of())
+    asked = [question_with(np.ones(768))]
 
     [hits] = index.coarse_many(asked, limit=2)
 
     assert [(hit.chunk, round(hit.score, 3)) for hit in hits] == [(3, 0.525), (1, 0.45)]
 
 
-def test_a_question_without_a_vector_of_the_model_is_compared_by_the_site():
+def test_a_question_without_a_vector_of_the_model_is_compared_by_the_site(monkeypatch):
     site = Cosines({1: 0.9, 2: 0.1})
-    index = SetModelIndex(site=site, own=Cosines({1: -1.0, 2: 1.0}), used=used(), note={})
-    plain = np.ones((1, 768), np.float32)
-    none = with_set_vectors(plain, {ROW: np.zeros((1, 768), np.float32)})
+    questions = SetQuestions(used())
+    index = SetModelIndex(site=site, own=Cosines({1: -1.0, 2: 1.0}), questions=questions)
+    asked = question_with(np.ones(768))
+    monkeypatch.setattr(set_questions, "set_questions_embed", lambda texts, used: None)
 
-    for asked in (plain, none):
-        assert index.exact_many(asked, limit=5) == [site.hits()]
-        assert index.fine(asked[0], chunks=[2], limit=5) == site.hits([2])
-    assert index.note["way"] == "unavailable"
-    index.exact_many(with_set_vectors(plain, {ROW: plain}), limit=5)
-    assert index.note["way"] == "unavailable"  # of one form of the question, which is told of all
+    assert index.exact_many([asked], limit=5) == [site.hits()]
+    assert index.fine(asked, chunks=[2], limit=5) == site.hits([2])
+    assert questions.note["way"] == "unavailable"
+    monkeypatch.setattr(set_questions, "set_questions_embed", lambda texts, used: np.ones((len(texts), 768)))
+    index.exact_many([replace(asked, text="in other words")], limit=5)
+    assert questions.note["way"] == "unavailable"  # of one form of the question, which is told of all
 
 
-def test_blocks_of_further_models_are_told_apart_and_taken_off():
-    plain = np.random.default_rng(1).normal(size=(3, 768)).astype(np.float32)
-    first, second = plain + 1, plain + 2
-    for site in (plain, np.hstack([plain, plain])):
-        both = with_set_vectors(site, {3: first, 16_777_215: second})
-        assert np.array_equal(without_set_vectors(both), site)
-        assert np.array_equal(set_vector(both[1], 3), first[1])
-        assert np.array_equal(set_vector(both[1], 16_777_215), second[1])
-        assert set_vector(both[1], 4) is None
-        assert set_vector(site[1], 3) is None
+def test_each_text_is_embedded_once_and_all_new_ones_together(monkeypatch):
+    batches = []
+
+    def embed(texts, used):
+        batches.append(list(texts))
+        return np.ones((len(texts), 768), np.float32)
+
+    monkeypatch.setattr(set_questions, "set_questions_embed", embed)
+    questions = SetQuestions(used())
+    first, second, third = (replace(question_with(np.ones(768)), text=text) for text in ("a", "b", "c"))
+
+    assert [len(vector) for vector in questions.vectors([first, second, first])] == [768] * 3
+    questions.vectors([second, third])
+
+    assert batches == [["a", "b"], ["c"]]
 
 
 def test_the_best_hit_of_each_passage_counts():

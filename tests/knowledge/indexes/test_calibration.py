@@ -23,7 +23,7 @@ from knowledge.indexes.visibility import visible_sql
 from knowledge.models import TenantVectors
 from knowledge.selectors import documents_askable
 from knowledge.services import maintenance
-from tests.factories import ingest, make_admin, make_set, scope_of
+from tests.factories import ingest, make_admin, make_set, question_with, scope_of
 
 SPACE = SearchSpace(visible=100_000, passages=100_000, documents=9_000, total=100_000)
 
@@ -74,7 +74,7 @@ def test_maintenance_times_both_ways_and_searches_plan_with_the_figures(monkeypa
     scope = scope_of(owner)
     index = ScopedVectorIndex(scope, visible_sql(documents_askable(scope=scope)), state.model, said)
     vector = np.ones(768, dtype=np.float32)
-    assert len(index.coarse(vector, limit=12)) == 12
+    assert len(index.coarse(question_with(vector), limit=12)) == 12
     plan = vector_plan(
         SearchSpace(visible=12, passages=12, documents=12, total=12), is_clean=True, measured=VectorCosts(
             scanned=state.costs[0], near_start=state.costs[1], near=state.costs[2]

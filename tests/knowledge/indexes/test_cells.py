@@ -19,7 +19,7 @@ from knowledge.selectors import documents_askable
 from knowledge.services import document_delete, maintenance
 from knowledge.services import vector_cells as service
 from ragcore.embedding.cells import Cells
-from tests.factories import ingest, make_admin, make_set, scope_of
+from tests.factories import ingest, make_admin, make_set, question_with, scope_of
 
 PASSAGES = 36
 CHEAP = CellFigures(reach=12.0, contained=1.0, rows=5.0, wider=10.0, scanned=1.0, start=0.001, row=1e-4)
@@ -106,7 +106,7 @@ def test_maintenance_divides_and_measures_and_searches_look_into_cells(owner):
     assert service.cells_refresh() == 0  # what is done is not done again
     for question in questions():
         index = index_of(owner)
-        hits = index.exact_many(question[None], limit=8)[0]
+        hits = index.exact_many([question_with(question)], limit=8)[0]
         assert [hit.chunk for hit in hits] == nearest(owner, question, 8)
         assert index.said["vector_plan"]["way"] == "cells"
     assert index.is_exact()
@@ -123,12 +123,12 @@ def test_maintenance_divides_and_measures_and_searches_look_into_cells(owner):
 
     # deleted documents are not found, and as many others are
     document_delete(scope=scope_of(owner), actor=owner, document_id=made["new"].pk)
-    hits = index_of(owner).exact_many(np.array(stored.vector, np.float32)[None], limit=8)[0]
+    hits = index_of(owner).exact_many([question_with(stored.vector)], limit=8)[0]
     assert [hit.chunk for hit in hits] == nearest(owner, np.array(stored.vector, np.float32), 8)
 
 
 def best(owner, row):
-    return index_of(owner).exact_many(np.array(row.vector, np.float32)[None], limit=1)[0][0]
+    return index_of(owner).exact_many([question_with(row.vector)], limit=1)[0][0]
 
 
 @pytest.mark.django_db(transaction=True)
@@ -144,7 +144,7 @@ def test_within_a_part_of_the_passages_the_nearest_of_that_part_are_found(owner)
             document.sets.add(part)
 
         index = index_of(owner, sets=(part.pk,))
-        hits = index.exact_many(question[None], limit=4)[0]
+        hits = index.exact_many([question_with(question)], limit=4)[0]
 
         assert [hit.chunk for hit in hits] == far[:4]
         assert index.said["vector_plan"]["way"] == "cells"
@@ -165,7 +165,7 @@ def test_a_grown_corpus_gets_new_cells_and_nothing_is_lost_meanwhile(owner, monk
         assert len(state.divisions) == 2
         index = index_of(owner)
         cells_are_cheap()
-        seen.append([hit.chunk for hit in index.exact_many(question[None], limit=8)[0]])
+        seen.append([hit.chunk for hit in index.exact_many([question_with(question)], limit=8)[0]])
         seen.append(index.said["vector_plan"]["way"])
         return done
 
@@ -203,7 +203,7 @@ def test_an_interrupted_run_is_continued_and_cells_make_the_hnsw_index_needless(
     row.save()
     assert maintenance.vectors_merge() == PASSAGES
     index = index_of(owner)
-    index.exact_many(questions()[0][None], limit=3)
+    index.exact_many([question_with(questions()[0])], limit=3)
     assert "cells" not in index.said["vector_plan"]["costs"]
 
 

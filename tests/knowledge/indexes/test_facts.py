@@ -16,9 +16,9 @@ pytestmark = pytest.mark.django_db
 TEXT = "# Power\n\nThe BTS needs 48 volts."
 
 
-def index_of(user, within=None):
-    scope, second = scope_of(user), scope_of(within) if within else None
-    return ScopedFactsIndex(scope, visible_sql(documents_askable(scope=scope, within=second)), second)
+def index_of(user, limited_by=None):
+    scope = scope_of(user).limited_to(scope_of(limited_by or user))
+    return ScopedFactsIndex(scope, visible_sql(documents_askable(scope=scope)))
 
 
 @pytest.fixture
@@ -48,7 +48,7 @@ def test_a_closed_set_is_told_to_its_members_only(owner, document):
 
     assert closed.pk in index_of(member).documents([document.pk])[document.pk].sets
     assert index_of(stranger).documents([document.pk])[document.pk].values.get("axis Y") is None
-    assert closed.pk not in index_of(member, within=stranger).documents([document.pk])[document.pk].sets
+    assert closed.pk not in index_of(member, limited_by=stranger).documents([document.pk])[document.pk].sets
 
 
 def test_nothing_is_told_of_hidden_documents(owner, common):

@@ -13,7 +13,7 @@ from knowledge.indexes.visibility import visible_sql
 from knowledge.models import IndexEntry
 from knowledge.selectors import documents_askable
 from knowledge.services import maintenance
-from tests.factories import ingest, make_admin, make_set, scope_of
+from tests.factories import ingest, make_admin, make_set, question_with, scope_of
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -79,13 +79,13 @@ def test_an_index_that_an_interrupted_build_left_out_is_built_by_the_next_run(ow
 def test_people_find_the_same_while_there_is_no_index(owner):
     IndexEntry.objects.update(merged=True)
     vector = np.random.default_rng(1).standard_normal(768).astype(np.float32)
-    before = index_of(owner).coarse(vector, limit=5)
+    before = index_of(owner).coarse(question_with(vector), limit=5)
 
     index_maintenance.hnsw_drop()
     search_space.indexed.clear()
 
     index = index_of(owner)
-    assert index.coarse(vector, limit=5) == before
+    assert index.coarse(question_with(vector), limit=5) == before
     assert "index" not in index.said["vector_plan"]["costs"]
 
 

@@ -15,7 +15,7 @@ from knowledge.models import IndexEntry, TenantVectors, WholeVector
 from knowledge.selectors import documents_askable
 from knowledge.services import maintenance, vector_rotations
 from ragcore.embedding.rotation import project
-from tests.factories import ingest, make_admin, make_set, scope_of
+from tests.factories import ingest, make_admin, make_set, question_with, scope_of
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -28,12 +28,16 @@ def _forgotten():
         memory.clear()
 
 
-@pytest.fixture
-def owner():
+def owner_of_reports():
     owner = make_admin()
     texts = {f"d{n}": f"Report {n} about beams, antennas and the losses of filter {n}." for n in range(PASSAGES)}
     ingest(owner, make_set("common", owners=[owner]), **texts)
     return owner
+
+
+@pytest.fixture
+def owner(shared_rows):
+    return shared_rows(owner_of_reports)
 
 
 @pytest.fixture
@@ -79,12 +83,18 @@ def question(seed):
 
 
 def found(owner, limit=PASSAGES):
-    return {seed: [hit.chunk for hit in index_of(owner).coarse(question(seed), limit=limit)] for seed in range(3)}
+    return {
+        seed: [hit.chunk for hit in index_of(owner).coarse(question_with(question(seed)), limit=limit)]
+        for seed in range(3)
+    }
 
 
 def fine_scores(owner):
     chunks = list(IndexEntry.objects.values_list("chunk", flat=True))
-    return [{h.chunk: h.score for h in index_of(owner).fine(question(n), chunks=chunks, limit=99)} for n in range(3)]
+    return [
+        {h.chunk: h.score for h in index_of(owner).fine(question_with(question(n)), chunks=chunks, limit=99)}
+        for n in range(3)
+    ]
 
 
 def test_new_entries_get_the_packaged_rotation_and_whole_vectors_stay_as_they_are(owner):
@@ -152,7 +162,7 @@ def test_entries_written_during_a_switch_are_found(owner, unrotated):
 
     assert newest.rotation == -1
     whole = np.array(WholeVector.objects.get(entry_id=newest.pk).vector, dtype=np.float32)
-    assert index_of(owner).coarse(whole, limit=1)[0].chunk == newest.chunk_id
+    assert index_of(owner).coarse(question_with(whole), limit=1)[0].chunk == newest.chunk_id
     assert len(found(owner, limit=99)[0]) == PASSAGES + 1
 
 

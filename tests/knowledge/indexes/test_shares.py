@@ -19,7 +19,7 @@ from knowledge.indexes.visibility import visible_sql
 from knowledge.models import Document, IndexEntry, KnowledgeSet
 from knowledge.selectors import documents_askable
 from knowledge.wiring import query_of
-from tests.factories import ingest, make_admin, make_set, scope_of
+from tests.factories import ingest, make_admin, make_set, question_with, scope_of
 from tests.forms_plugin import examples
 from tests.knowledge.indexes.test_plans import ANALYSE, MANY, SWITCH
 
@@ -117,7 +117,7 @@ def test_every_share_brings_as_many_hits_as_there_are(corpus, monkeypatch, way):
         near, words = bound(owner, narrow[share], model)
         vector = np.random.default_rng(seed).standard_normal(768).astype(np.float32)
 
-        assert len({hit.chunk for hit in near.coarse(vector, limit=limit)}) == expected
+        assert len({hit.chunk for hit in near.coarse(question_with(vector), limit=limit)}) == expected
         assert len({hit.chunk for hit in words.search(query_of("alpha"), limit=limit)}) == expected
 
     law()
@@ -138,7 +138,9 @@ def test_all_ways_find_the_same_in_the_same_order(corpus, monkeypatch, share):
         with monkeypatch.context() as patch:
             forced(patch, way)
             near, words = bound(owner, narrow[share], model)
-            found[way] = [[rounded(hit) for hit in near.coarse(vector, limit=30)] for vector in vectors_asked]
+            found[way] = [
+                [rounded(hit) for hit in near.coarse(question_with(vector), limit=30)] for vector in vectors_asked
+            ]
             worded[way] = [rounded(hit) for hit in words.search(query_of("alpha"), limit=30)]
 
     assert found["scan"] == found["documents"]
@@ -158,10 +160,10 @@ def test_several_vectors_at_once_find_what_each_finds_alone(corpus):
     near, _ = bound(owner, narrow[0.5], model)
     asked = np.random.default_rng(2).standard_normal((5, 768)).astype(np.float32)
 
-    together = near.coarse_many(asked, limit=20)
+    together = near.coarse_many([question_with(vector) for vector in asked], limit=20)
 
-    assert together == [near.coarse(vector, limit=20) for vector in asked]
-    assert near.coarse_many(asked[:0], limit=20) == []
+    assert together == [near.coarse(question_with(vector), limit=20) for vector in asked]
+    assert near.coarse_many([], limit=20) == []
 
 
 def test_several_queries_at_once_find_what_each_finds_alone(owner_with_words):
@@ -187,7 +189,7 @@ def owner_with_words():
 def test_the_trace_says_which_way_each_arm_went(corpus):
     owner, model, narrow = corpus
     near, words = bound(owner, narrow[0.1], model)
-    near.coarse(np.ones(768, dtype=np.float32), limit=5)
+    near.coarse(question_with(np.ones(768)), limit=5)
     words.search(query_of("alpha"), limit=5)
 
     assert near.said["vector_plan"]["way"] == "documents"

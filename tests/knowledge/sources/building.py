@@ -11,13 +11,26 @@ from typing import Any
 
 from accounts.models import User
 from knowledge.models import Document, IngestJob, Source
-from knowledge.services.sources import source_create, source_run_start, sync_run
+from knowledge.services.sources import source_create, source_run_start
 from tests.factories import scope_of
+from work.models import Job
+from work.runner import slice_run
 
 
 def folder_source(owner: User, folder: Path, name: str = "shelf", **values: Any) -> Source:
     given = {"name": name, "kind": "folder", "location": str(folder), **values}
     return source_create(scope=scope_of(owner), actor=owner, values=given)
+
+
+def sync_run(*, job_id: int, in_turn: bool = True) -> IngestJob:
+    """Let a worker run the sources of an ingestion job, or fetch its page."""
+    slice_run(job_id=work_of(job_id).pk, in_turn=in_turn)
+    return IngestJob.objects.get(pk=job_id)
+
+
+def work_of(job_id: int) -> Job:
+    """The background job of the run of an ingestion job."""
+    return Job.objects.get(arguments__job_id=job_id)
 
 
 def run(owner: User, source: Source) -> IngestJob:

@@ -11,11 +11,11 @@ from knowledge.errors import MixedTenantsError
 from knowledge.models import Document
 from knowledge.services import composition
 from knowledge.services.composition import memberships_plan, set_sources_put, source_settle
-from knowledge.services.sources import set_ingest, source_update, sync_run
+from knowledge.services.sources import set_ingest, source_update
 from knowledge.services.transfers import documents_remove
 from knowledge.types import SourceFilter, strictly
 from tests.factories import make_admin, make_set, make_tenant, make_user, scope_of
-from tests.knowledge.sources.building import folder_source, run
+from tests.knowledge.sources.building import folder_source, run, sync_run
 from tests.knowledge.uploads import upload
 
 ids = st.sets(st.integers(1, 6))

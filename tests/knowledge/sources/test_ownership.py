@@ -17,11 +17,11 @@ from knowledge.services.sources import (
     source_run_start,
     source_update,
     sources_start_due,
-    sync_run,
 )
 from knowledge.services.sources.credentials import credentials_encrypt
 from tests.api.test_webhooks import SECRET, UPSERT, send
 from tests.factories import make_admin, make_set, make_user, scope_of
+from tests.knowledge.sources.building import sync_run
 
 pytestmark = pytest.mark.django_db
 

@@ -13,9 +13,10 @@ from knowledge.errors import FolderNotAllowedError, SourcePausedError
 from knowledge.models import Document, Source, SourcePlace
 from knowledge.services.documents import document_update
 from knowledge.services.places import hosts_allowed, place_save, place_take, places_usable
-from knowledge.services.sources import source_create, source_run_start, sync_run
+from knowledge.services.sources import source_create, source_run_start
 from knowledge.services.sources.web import tenant_policy
 from tests.factories import make_admin, make_set, make_tenant, make_user, run_job, scope_of
+from tests.knowledge.sources.building import sync_run
 
 pytestmark = pytest.mark.django_db
 

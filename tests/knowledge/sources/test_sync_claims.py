@@ -6,25 +6,21 @@ import pytest
 
 from accounts.models import User
 from knowledge.errors import JobOverError
+from knowledge.jobs.fetch_page import FetchPage
+from knowledge.jobs.sync_sources import SyncSources
 from knowledge.models import Document, IngestItem, IngestJob, Source, SyncRun
-from knowledge.queue import RUN_SYNC
 from knowledge.selectors import job_get
 from knowledge.services import documents_bulk, job_cancel, job_pause, job_resume
 from knowledge.services.bulk import _Load
-from knowledge.services.sources import source_run_start, sync_run
-from knowledge.services.sources.sync_runs import (
-    FETCHES_AT_ONCE,
-    RUNS_AT_ONCE,
-    RunReport,
-    run_claim,
-    run_lease,
-    run_release,
-)
+from knowledge.services.sources import source_run_start
 from knowledge.services.sources.web import fetch_open
 from tests.factories import run_job, scope_of
-from tests.knowledge.sources.building import folder_source, here
+from tests.knowledge.sources.building import folder_source, here, sync_run, work_of
 from tests.knowledge.test_ingestion_faults import lines_of
+from work.claims import job_claim, job_release
+from work.models import Job
 
+AT_ONCE = SyncSources.at_once
 pytestmark = pytest.mark.django_db
 
 
@@ -32,24 +28,12 @@ pytestmark = pytest.mark.django_db
 def sources(owner, shelf):
     """More sources than may run at once."""
     made = []
-    for number in range(RUNS_AT_ONCE + 2):
+    for number in range(AT_ONCE + 2):
         folder = shelf / str(number)
         folder.mkdir()
         (folder / "a.txt").write_text(f"Note {number}.")
         made.append(folder_source(owner, folder, name=f"shelf {number}"))
     return made
-
-
-@pytest.fixture
-def sent(monkeypatch):
-    """Job ids that runs were called for, in order."""
-    ids: list[int] = []
-
-    def note(name, kwargs, options):
-        ids.extend([kwargs["job_id"]] if name == RUN_SYNC else [])
-
-    monkeypatch.setattr("knowledge.queue._send", note)
-    return ids
 
 
 def waiting(owner: User, source: Source) -> IngestJob:
@@ -63,39 +47,45 @@ def by(person, **more):
 # ── turns ───────────────────────────────────────────────────────────────────────────────────────
 
 
-def test_only_a_few_sources_are_run_at_once(owner, sources):
+def claimed(job: IngestJob) -> Job | None:
+    """By a worker that is at it."""
+    return job_claim(job_id=work_of(job.pk).pk)
+
+
+def test_only_a_few_sources_are_read_at_once(owner, sources):
     jobs = [waiting(owner, source) for source in sources]
 
-    claims = [run_claim(job_id=job.pk) for job in jobs]
+    claims = [claimed(job) for job in jobs]
 
-    assert [claim is not None for claim in claims] == [True] * RUNS_AT_ONCE + [False] * 2
+    assert [claim is not None for claim in claims] == [True] * AT_ONCE + [False] * 2
     assert job_get(scope=scope_of(owner), job_id=jobs[-1].pk).state == "queued"
-    run_release(lease=run_lease(claims[0]), report=RunReport())
-    assert run_claim(job_id=jobs[-1].pk) is not None
+    job_release(claims[0], rest_seconds=60)
+    assert claimed(jobs[-1]) is not None
 
 
 def test_single_pages_do_not_wait_for_sources_and_sources_not_for_pages(owner, sources):
-    for source in sources[:RUNS_AT_ONCE]:
-        assert run_claim(job_id=waiting(owner, source).pk)
+    for source in sources[:AT_ONCE]:
+        assert claimed(waiting(owner, source))
     request = {"url": "http://example.org/", "title": "", "clearance": 0}
-    pages = [fetch_open(tenant_id=owner.tenant_id, actor=owner, request=request) for _ in range(FETCHES_AT_ONCE + 1)]
+    pages = [fetch_open(tenant_id=owner.tenant_id, actor=owner, request=request) for _ in range(FetchPage.at_once + 1)]
 
-    assert [run_claim(job_id=page.pk) is not None for page in pages] == [True] * FETCHES_AT_ONCE + [False]
+    assert [claimed(page) is not None for page in pages] == [True] * FetchPage.at_once + [False]
 
 
-def test_whoever_ends_calls_the_next_one(owner, sources, sent, django_capture_on_commit_callbacks):
+def test_whoever_ends_calls_the_next_ones(owner, sources, monkeypatch):
     first, second, third, fourth = [waiting(owner, source) for source in sources]
-    run_claim(job_id=second.pk)
+    claimed(second)
+    calls = []
+    monkeypatch.setattr("work.claims.slice_enqueue", lambda **values: calls.append(values["job_id"]))
 
-    with django_capture_on_commit_callbacks(execute=True):
-        sync_run(job_id=first.pk)
+    sync_run(job_id=first.pk)
 
-    assert sent == [third.pk, fourth.pk]
+    assert calls == [work_of(third.pk).pk, work_of(fourth.pk).pk]
 
 
 def test_a_command_waits_for_nobody(owner, sources):
-    for source in sources[:RUNS_AT_ONCE]:
-        run_claim(job_id=waiting(owner, source).pk)
+    for source in sources[:AT_ONCE]:
+        claimed(waiting(owner, source))
 
     job = sync_run(job_id=waiting(owner, sources[-1]).pk, in_turn=False)
 
@@ -117,29 +107,28 @@ def test_a_run_that_has_brought_nothing_yet_can_be_cancelled(owner, sources):
         job_cancel(**by(owner, job_id=job.pk))
 
 
-def test_a_paused_run_goes_on_when_it_is_resumed(owner, sources, sent, django_capture_on_commit_callbacks):
+def test_a_paused_run_goes_on_when_it_is_resumed(owner, sources):
     job = waiting(owner, sources[0])
     job_pause(**by(owner, job_id=job.pk))
     sync_run(job_id=job.pk)
     assert here(sources[0]) == []
 
-    with django_capture_on_commit_callbacks(execute=True):
-        job_resume(**by(owner, job_id=job.pk))
+    job_resume(**by(owner, job_id=job.pk))
     sync_run(job_id=job.pk)
 
-    assert sent == [job.pk]
     assert here(sources[0]) == ["a.txt"]
 
 
 def test_a_run_that_is_paused_in_the_middle_waits_and_is_taken_up_again(owner, sources, monkeypatch):
-    monkeypatch.setattr("knowledge.services.sources.sync_execution.BEAT_SECONDS", 0)
+    monkeypatch.setattr("knowledge.jobs.sync_sources.STORE_SECONDS", 0)
     job = waiting(owner, sources[0])
     doing_in_the_middle(monkeypatch, lambda: job_pause(**by(owner, job_id=job.pk)))
 
     sync_run(job_id=job.pk)
 
-    run = SyncRun.objects.get(job=job)
-    assert (run.state, run.lease_until) == ("waiting", None)
+    assert SyncRun.objects.get(job=job).state == "waiting"
+    sources[0].refresh_from_db()
+    assert (sources[0].outcome, sources[0].message_data) == ("failed", {"code": "run_ended"})
     job_resume(**by(owner, job_id=job.pk))
     assert sync_run(job_id=job.pk).run.state == "done"
 

@@ -8,9 +8,8 @@ import pytest
 
 from knowledge.errors import FolderNotAllowedError, SourcePausedError
 from knowledge.models import Document, IngestItem
-from knowledge.services.sources import sync_run
 from tests.factories import make_set, run_job
-from tests.knowledge.sources.building import counts, folder_source, here, run
+from tests.knowledge.sources.building import counts, folder_source, here, run, sync_run
 
 pytestmark = pytest.mark.django_db(transaction=False)
 

@@ -2,24 +2,27 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from datetime import timedelta
+from pathlib import Path
+from typing import Any
 
 import pytest
 from django.utils import timezone
 
-from knowledge.models import IngestJob, Source, SyncRun
-from knowledge.services.sources import run_open, source_run_start, sources_start_due, sync_run
-from knowledge.services.sources.sync_runs import (
-    LEASE_SECONDS,
-    RunReport,
-    next_run_after,
-    run_claim,
-    run_lease,
-    run_store,
-    source_claim,
-)
-from tests.factories import scope_of
-from tests.knowledge.sources.building import folder_source, run
+from knowledge.models import Document, IngestJob, Source, SyncRun
+from knowledge.selectors import job_get
+from knowledge.services import job_cancel
+from knowledge.services.sources import run_open, source_run_start, sources_start_due
+from knowledge.services.sources.sync_runs import RunReport, next_run_after, report_store, source_claim
+from knowledge.services.sources.web import fetch_open
+from tests.factories import make_admin, scope_of
+from tests.knowledge.sources.building import folder_source, here, run, site, sync_run, work_of
+from tests.work.contract import KindContract, lease_lapse
+from work.claims import job_claim, job_fail, jobs_sweep
+from work.models import Job
+from work.runner import slice_run
+from work.services import work_retry
 
 pytestmark = pytest.mark.django_db
 
@@ -28,15 +31,6 @@ pytestmark = pytest.mark.django_db
 def source(owner, shelf):
     (shelf / "a.txt").write_text("one")
     return folder_source(owner, shelf, schedule="hourly")
-
-
-def died(job):
-    """The worker of a job ended in the middle, long ago."""
-    now = timezone.now()
-    SyncRun.objects.filter(job=job).update(
-        heartbeat=now - timedelta(seconds=LEASE_SECONDS + 1), lease_until=now - timedelta(seconds=1)
-    )
-    Source.objects.filter(outcome="running").update(next_run=timezone.now() - timedelta(seconds=1))
 
 
 def test_a_new_source_with_a_schedule_is_due_at_once_and_later_again(source):
@@ -74,58 +68,62 @@ def test_a_run_that_waits_already_is_not_started_twice(owner, source):
 
 
 def test_two_runs_of_one_source_do_not_go_on_at_once(owner, source):
-    assert source_claim(source_id=source.pk)
-    job = run_open(sources=[source], actor=owner, trigger="person")
+    first = claimed(run_open(sources=[source], actor=owner, trigger="person"))
+    second = run_open(sources=[source], actor=owner, trigger="person")
 
-    done = sync_run(job_id=job.pk)
+    done = sync_run(job_id=second.pk)
 
     assert [note["code"] for note in done.report["notes"]] == ["source_running"]
     assert done.report["found"] == 0
+    slice_run(job_id=lapsed(first).pk)
+    assert source.documents.count() == 1
+
+
+def claimed(job):
+    """The background job, whose worker has begun to read its source."""
+    work = job_claim(job_id=work_of(job.pk).pk)
+    assert source_claim(source_id=work.arguments["sources"][0], job=work)
+    return work
+
+
+def lapsed(work):
+    lease_lapse(work)
+    return work
 
 
 def test_a_run_whose_worker_died_is_taken_up_again(owner, source):
-    Source.objects.update(next_run=None)
     job = source_run_start(scope=scope_of(owner), actor=owner, source_id=source.pk)
-    assert run_claim(job_id=job.pk)
-    assert source_claim(source_id=source.pk)
-    assert sync_run(job_id=job.pk).run.state == "running"  # somebody seems to be at it
+    work = claimed(job)
+    assert sync_run(job_id=job.pk).run.state == "running"  # somebody is at it
+    assert jobs_sweep() == 0
 
-    died(job)
+    lease_lapse(work)
 
-    assert job.pk in sources_start_due()
+    assert jobs_sweep() == 1
     done = sync_run(job_id=job.pk)
     assert (done.run.state, done.report["new"]) == ("done", 1)
+    source.refresh_from_db()
+    assert source.outcome == "succeeded"
 
 
 def test_counts_of_an_attempt_that_was_broken_off_are_not_counted_twice(owner, source):
     job = source_run_start(scope=scope_of(owner), actor=owner, source_id=source.pk)
-    run, report = run_claim(job_id=job.pk), RunReport()
-    run.checkpoint = report.checkpoint()
-    report.found, report.left_out = 7, 3
-    run_store(lease=run_lease(run), report=report)
-    died(job)
+    report = RunReport(found=7, left_out=3)
+    report_store(job.pk, report)
+    lease_lapse(claimed(job))
 
     done = sync_run(job_id=job.pk)
 
     assert (done.report["found"], done.report["left_out"], done.report["new"]) == (1, 0, 1)
 
 
-def test_a_message_that_was_lost_is_sent_again(owner, source):
-    Source.objects.update(next_run=None)
+def test_a_source_whose_run_was_cancelled_in_the_middle_runs_again_by_its_schedule(owner, source):
     job = source_run_start(scope=scope_of(owner), actor=owner, source_id=source.pk)
+    claimed(job)
+    Source.objects.update(next_run=timezone.now())
     assert sources_start_due() == []
-
-    SyncRun.objects.filter(job=job).update(heartbeat=timezone.now() - timedelta(seconds=100))
-
-    assert sources_start_due() == [job.pk]
-    assert sources_start_due() == []
-
-
-def test_a_source_whose_run_was_cancelled_and_lost_runs_again_by_its_schedule(owner, source):
-    job = source_run_start(scope=scope_of(owner), actor=owner, source_id=source.pk)
-    source_claim(source_id=source.pk)
-    died(job)
-    IngestJob.objects.filter(pk=job.pk).update(cancelled=timezone.now())
+    job_cancel(scope=scope_of(owner), actor=owner, job_id=job.pk)
+    Source.objects.update(next_run=timezone.now())
 
     [again] = sources_start_due()
 
@@ -133,9 +131,23 @@ def test_a_source_whose_run_was_cancelled_and_lost_runs_again_by_its_schedule(ow
     assert sync_run(job_id=again).report["new"] == 1
 
 
+def test_a_run_that_has_failed_says_so_on_its_source_and_its_job(owner, source, monkeypatch):
+    job = source_run_start(scope=scope_of(owner), actor=owner, source_id=source.pk)
+    work = claimed(job)
+
+    job_fail(work, None)
+
+    source.refresh_from_db()
+    assert (source.outcome, source.message_data["code"]) == ("failed", "broken_off")
+    status = job_get(scope=scope_of(owner), job_id=job.pk)
+    assert (status.state, [error["code"] for error in status.errors]) == ("failed", ["broken_off"])
+    work_retry(scope=scope_of(owner), actor=owner, job_id=work.pk)
+    assert sync_run(job_id=job.pk).report["faults"] == []
+
+
 def test_a_cancelled_run_does_nothing_more(owner, source):
     job = source_run_start(scope=scope_of(owner), actor=owner, source_id=source.pk)
-    IngestJob.objects.filter(pk=job.pk).update(cancelled=timezone.now())
+    job_cancel(scope=scope_of(owner), actor=owner, job_id=job.pk)
 
     sync_run(job_id=job.pk)
 
@@ -153,7 +165,7 @@ def test_an_unexpected_fault_is_said_without_its_details(owner, source, monkeypa
     def broken(*args, **kwargs):
         raise ValueError("a secret path")
 
-    monkeypatch.setattr("knowledge.services.sources.sync_execution.items_of", broken)
+    monkeypatch.setattr("knowledge.jobs.sync_sources.items_of", broken)
 
     job = run(owner, source)
 
@@ -166,13 +178,66 @@ def test_an_unexpected_fault_is_said_without_its_details(owner, source, monkeypa
 
 def test_the_worker_knows_the_tasks_by_the_names_that_are_sent(owner, source):
     from knowledge import tasks
-    from knowledge.queue import QUEUES, RUN_SYNC, SETTLE_SOURCE, START_DUE_SOURCES
+    from knowledge.queue import QUEUES, SETTLE_SOURCE, START_DUE_SOURCES
 
     tasks.start_due_sources()
     job = IngestJob.objects.get(source=source)
-    tasks.run_sync(job_id=job.pk)
+    sync_run(job_id=job.pk)
     tasks.settle_source(source_id=source.pk)
 
     assert source.documents.count() == 1
-    names = {tasks.run_sync.name, tasks.start_due_sources.name, tasks.settle_source.name}
-    assert names == {RUN_SYNC, START_DUE_SOURCES, SETTLE_SOURCE} <= QUEUES.keys()
+    names = {tasks.start_due_sources.name, tasks.settle_source.name}
+    assert names == {START_DUE_SOURCES, SETTLE_SOURCE} <= QUEUES.keys()
+
+
+# ── as background jobs ──────────────────────────────────────────────────────────────────────────
+
+
+class TestRunsOfSources(KindContract):
+    """Two sources of one run."""
+
+    @pytest.fixture(autouse=True)
+    def _shelves(self, shelf: Path) -> None:
+        self.shelf = shelf
+
+    def start(self) -> Job:
+        owner = make_admin(f"owner{Job.objects.count()}")
+        sources = []
+        for name in ("left", "right"):
+            (folder := self.shelf / name).mkdir(exist_ok=True)
+            (folder / "a.txt").write_text(f"The note on the {name}.")
+            sources.append(folder_source(owner, folder, name=name))
+        return work_of(run_open(sources=sources, actor=owner, trigger="person").pk)
+
+    def outcome(self, job: Job) -> Any:
+        ingest_job = IngestJob.objects.get(pk=job.arguments["job_id"])
+        sources = Source.objects.filter(pk__in=job.arguments["sources"]).order_by("pk")
+        counts = {name: ingest_job.report[name] for name in ("found", "new", "faults", "notes")}
+        return [here(source) for source in sources], counts, ingest_job.items.count()
+
+    def whole(self) -> Any:
+        return [["a.txt"], ["a.txt"]], {"found": 2, "new": 2, "faults": [], "notes": []}, 2
+
+
+class TestFetchedPages(KindContract):
+    """A page of this machine."""
+
+    @pytest.fixture(autouse=True)
+    def _site(self, settings: Any) -> Iterator[None]:
+        settings.FETCH_ALLOWED_HOSTS = ("127.0.0.1",)
+        with site({"/p": b"<p>A page.</p>"}) as url:
+            self.url = f"{url}/p"
+            yield
+
+    def start(self) -> Job:
+        owner = make_admin(f"owner{Job.objects.count()}")
+        request = {"url": self.url, "title": "", "clearance": 0}
+        return work_of(fetch_open(tenant_id=owner.tenant_id, actor=owner, request=request).pk)
+
+    def outcome(self, job: Job) -> Any:
+        ingest_job = IngestJob.objects.get(pk=job.arguments["job_id"])
+        pages = Document.objects.filter(versions__items__job=ingest_job)
+        return [page.external_id for page in pages], ingest_job.report["new"], ingest_job.report["faults"]
+
+    def whole(self) -> Any:
+        return [self.url], 1, []

@@ -8,10 +8,10 @@ from accounts.errors import NotAllowedError
 from knowledge.errors import SourceSettingsError
 from knowledge.models import Document, IngestJob
 from knowledge.selectors import job_get
-from knowledge.services.sources import document_from_url, source_create, sync_run
+from knowledge.services.sources import document_from_url, source_create
 from ragcore.errors import UrlNotAllowedError
 from tests.factories import make_set, make_user, run_job, scope_of
-from tests.knowledge.sources.building import counts, here, run, site
+from tests.knowledge.sources.building import counts, here, run, site, sync_run
 
 pytestmark = pytest.mark.django_db
 

@@ -2,7 +2,7 @@
 
 from ragcore.answerability.question_parts import (
     find_match_scopes,
-    pairs_kept,
+    pairs_beside,
     source_shares,
     split_question,
     window_shares,
@@ -64,5 +64,5 @@ def test_neighbours_stand_beside_each_other_in_one_sentence():
     asked, found = read("red mast", "The red lamp. A mast.")
     other, beside = read("red mast", "A mast, red as fire.")
 
-    assert pairs_kept(asked, found) == frozenset()
-    assert pairs_kept(other, beside) == {("red", "mast")}
+    assert pairs_beside(asked, found) == frozenset()
+    assert pairs_beside(other, beside) == {("red", "mast")}

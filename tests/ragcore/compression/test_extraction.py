@@ -70,6 +70,15 @@ def test_the_sentence_that_answers_is_kept_from_the_middle():
     assert "picture" not in result.text
 
 
+def test_a_heading_is_not_the_first_sentence():
+    body = "The first sentence speaks of the weather. The middle one speaks of the weather. The last one as well."
+
+    plain, headed = (extract(text, "turbine", 9).text for text in (body, f"# Chapter of the book\n\n{body}"))
+
+    assert plain.startswith("The first sentence")
+    assert "The first sentence" in headed  # 0.2 for the first sentence, whatever stands above it
+
+
 def test_sentences_up_to_twenty_characters_are_not_taken():
     text = (
         "T300 is 400 ms here. The timer T300 starts when the request was sent to the cell. Nothing else is said of it."

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from ragcore.embedding import e5, e5_weights
-from ragcore.embedding.e5 import PASSAGE, QUERY, MultilingualEmbedder
+from ragcore.embedding.e5 import PASSAGE, QUERY, E5Small, MultilingualEmbedder
 from ragcore.embedding.e5_export import sentence_encoder
 from ragcore.embedding.e5_weights import E5Weights, dequantised
 from ragcore.errors import EmbedderRefusedError
@@ -16,6 +16,7 @@ from ragcore.pair_port import PairScorer
 from ragcore.ports import SentenceEmbedder
 from ragcore.types.sentence_vectors import HeadedSentence
 from tests.contracts.embedder import EmbedderContract
+from tests.kept_vectors import E5_OUTPUT
 from tests.ragcore.embedding.e5_file import HEADS, HIDDEN, INNER, LAYERS, POSITIONS, TYPES, E5File, pieces_of
 from tests.services_plugin import models_folder
 
@@ -39,6 +40,11 @@ TEXTS = [
     "5G网络slice切片",
     "ไทย አማርኛ ქართული ᐃᓄᒃ",
 ]
+
+
+@pytest.fixture(autouse=True)
+def vectors_are_computed_each_time(monkeypatch):
+    monkeypatch.setattr(E5Small, "_output", E5_OUTPUT)
 
 
 @pytest.fixture(scope="module")

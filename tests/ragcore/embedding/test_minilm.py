@@ -6,14 +6,13 @@ import pytest
 
 from ragcore.embedding.minilm import EmbeddedEmbedder, MiniLm
 from tests.contracts.embedder import EmbedderContract
+from tests.kept_vectors import MINILM_RUN
 from tests.services_plugin import models_folder
-
-COMPUTE = MiniLm._run  # before tests/conftest.py keeps what it gives
 
 
 @pytest.fixture(autouse=True)
 def vectors_are_computed_each_time(monkeypatch):
-    monkeypatch.setattr(MiniLm, "_run", COMPUTE)
+    monkeypatch.setattr(MiniLm, "_run", MINILM_RUN)
 
 
 @pytest.fixture(scope="module")

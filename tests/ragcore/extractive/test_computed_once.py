@@ -42,7 +42,7 @@ def test_sentences_and_their_evidence_are_made_once_an_answer():
 
     assert asked > 0
     assert tokenizer.times == asked
-    assert first.found == again.found
+    assert first.statements == again.statements
     assert np.array_equal(first.matrix, again.matrix)
 
 
@@ -54,7 +54,7 @@ def test_what_is_remembered_is_what_would_be_computed(question):
         ][1]
     computed = compute_sentence_features(question, read_statements(SOURCES, TOKENIZER), TOKENIZER)
 
-    assert remembered.found == computed.found
+    assert remembered.statements == computed.statements
     assert np.array_equal(remembered.matrix, computed.matrix)
 
 

@@ -100,7 +100,7 @@ def test_a_field_is_quoted_where_it_is_asked_for(question, is_kept):
     ],
 )
 def test_how_much_is_asked_for_is_read_from_the_question(question, named, extent):
-    assert asked_extent(question, named=named) == extent
+    assert asked_extent(question, names=named) == extent
 
 
 def test_chinese_points_take_fewer_columns():

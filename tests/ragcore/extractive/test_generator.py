@@ -391,8 +391,10 @@ def test_in_a_conversation_the_sentence_about_its_subject_comes_first():
         ),
     )
 
-    def first(within):
-        request = GenerationRequest(question="who approves it", sources=sources, language="en", within=within)
+    def first(earlier_question):
+        request = GenerationRequest(
+            question="who approves it", sources=sources, language="en", earlier_question=earlier_question
+        )
         return ExtractiveGenerator(TOKENIZER).blocks(request)[0]
 
     assert first("May I have a second parking permit? who approves it").startswith("A second parking permit")

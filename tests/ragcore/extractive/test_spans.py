@@ -117,6 +117,14 @@ def test_sentences_that_need_the_one_before_them_are_known(text, leans):
         ("How high is the mast and who painted it?", ["How high is the mast and who painted it?"]),
         ("We bought a mast. Who paints masts?", ["We bought a mast. Who paints masts?"]),
         ("什么是塔？为什么？", ["什么是塔？为什么？"]),
+        ("网络切片和载波聚合分别是什么", ["网络切片是什么？", "载波聚合是什么？"]),
+        ("请问塔、桅杆以及缆绳各自指什么？", ["塔是什么？", "桅杆是什么？", "缆绳是什么？"]),
+        ("研究和开发是什么", ["研究和开发是什么"]),
+        ("CA和DC是什么？", ["CA是什么？", "DC是什么？"]),
+        ("What are RedCap and VSWR?", ["What is RedCap?", "What is VSWR?"]),
+        ("what do PDCP, RLC and MAC mean?", ["What is PDCP?", "What is RLC?", "What is MAC?"]),
+        ("What are roles and responsibilities?", ["What are roles and responsibilities?"]),
+        ("What is the difference of CA and DC?", ["What is the difference of CA and DC?"]),
     ],
 )
 def test_several_questions_are_told_apart_unless_one_leans_on_another(text, parts):

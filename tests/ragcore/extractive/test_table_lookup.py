@@ -251,7 +251,7 @@ def test_a_long_table_is_counted_and_shown_in_part():
 
     rows = find_rows_of_kind("how many fault codes are in the list", found, TOKENIZER, whole=frozenset({1}))
 
-    assert (rows.total, len(rows.rows), rows.left) == ("30 fault codes", 5, 25)
+    assert (rows.total, len(rows.rows), rows.omitted) == ("30 fault codes", 5, 25)
 
 
 @pytest.mark.parametrize("question", ["which is heavier, P10-A or P10-B", "P10-A和P10-B哪个重"])

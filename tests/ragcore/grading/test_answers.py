@@ -21,7 +21,7 @@ SOURCES = [
     Source(number=n, passage=ranked(*LIBRARY[n - 1], chunk=n).passage, text=LIBRARY[n - 1][1], score=1.0)
     for n in (1, 2)
 ]
-EVIDENCE = Coverage(confidence=0.8, status="excellent")
+EVIDENCE = Coverage(confidence=0.8, relevant=0.8, status="excellent")
 INVENTED = "The lunar rover carries eleven spectrometers and a drill. It was built in Antarctica by penguins."
 GRADES = (
     '{"relevance": 9, "accuracy": 8, "completeness": 7, "clarity": 9, "citation_quality": 6, "critique": "Cite more."}'
@@ -67,7 +67,7 @@ async def test_a_refusal_has_no_quality_and_hardly_any_confidence_whatever_a_mod
 async def test_confidence_by_rules_rests_on_citations_and_evidence():
     ports = World().ports()
     good = await confidence_in(QUESTION, ANSWER, SOURCES, EVIDENCE, ports, None)
-    little = await confidence_in(QUESTION, ANSWER, SOURCES, Coverage(confidence=0.2), ports, None)
+    little = await confidence_in(QUESTION, ANSWER, SOURCES, Coverage(confidence=0.2, relevant=0.2), ports, None)
     invented = await confidence_in(QUESTION, INVENTED, SOURCES, EVIDENCE, ports, None)
 
     assert good[1] == "rules"

@@ -1,3 +1,5 @@
+from dataclasses import replace
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -19,6 +21,39 @@ def test_the_formula_by_hand():
     assert evidence.confidence == pytest.approx(0.7 * 0.5 + 0.3 * 1 / 5)
     assert evidence.status == "adequate"
     assert evidence.missing == ("mechanism", "procedure", "figures", "application")
+
+
+TRANSFORMER = (
+    "Transformer是一种神经网络结构，其原理是自注意力机制，由编码器和解码器组成。首先计算注意力，然后归一化。"
+    "它应用于机器翻译，例如翻译句子。"
+)
+
+
+def test_passages_without_keywords_count_in_the_mean():
+    others = [ranked("食堂", "星期五有鱼。", chunk=n) for n in range(2, 6)]
+
+    alone = compute_coverage("什么是Transformer?", [ranked("Transformer", TRANSFORMER)], tokenizer())
+    among = compute_coverage("什么是Transformer?", [ranked("Transformer", TRANSFORMER), *others], tokenizer())
+
+    assert (alone.confidence, alone.status) == (pytest.approx(0.7 + 0.3 * 4 / 5), "excellent")
+    assert (among.confidence, among.status) == (pytest.approx(0.7 / 5 + 0.3 * 4 / 5), "insufficient")  # 0.38
+    assert (among.relevant, among.covered) == (pytest.approx(alone.confidence), alone.covered)
+
+
+def test_documents_with_categories_cover_their_own():
+    texts = ("A preamble is a sequence.", "The preamble and the canteen.", "The preamble has 64 values.")
+    own = [("Basics",), ("Operation", "Basics"), ()]
+    passages = [ranked("", text, chunk=n) for n, text in enumerate(texts, 1)]
+    passages = [
+        replace(each, passage=replace(each.passage, categories=categories))
+        for each, categories in zip(passages, own, strict=True)
+    ]
+
+    evidence = compute_coverage("preamble", passages, tokenizer())
+
+    assert evidence.covered == ("figures", "Basics", "Operation")  # words tell only of the last document
+    assert evidence.confidence == pytest.approx(0.7 + 0.3 * 3 / 5)
+    assert "definition" not in evidence.missing
 
 
 def test_without_evidence_the_confidence_is_zero():

@@ -34,13 +34,13 @@ async def by_model(client, used=(QUESTION,)):
 
 @pytest.mark.parametrize(("dimension", "strategy"), STRATEGIES.items())
 def test_each_weak_dimension_fires_its_strategy(dimension, strategy):
-    scores = PassageScores(**FINE | {dimension: 0.59})
+    scores = PassageScores(**FINE | {dimension: 0.59}, by="model")
 
     assert strategies_for(scores, EVIDENCE) == (strategy,)
 
 
 def test_several_weak_dimensions_fire_several_strategies():
-    scores = PassageScores(**FINE | {"relevance": 0.1, "accuracy": 0.2})
+    scores = PassageScores(**FINE | {"relevance": 0.1, "accuracy": 0.2}, by="model")
 
     assert strategies_for(scores, EVIDENCE) == ("add_specificity", "add_constraints")
 
@@ -48,6 +48,23 @@ def test_several_weak_dimensions_fire_several_strategies():
 def test_without_a_weak_dimension_the_evidence_decides():
     assert strategies_for(PassageScores(**FINE), Coverage(confidence=0.49)) == ("add_terms",)
     assert strategies_for(PassageScores(**FINE), Coverage(confidence=0.5)) == ("add_details",)
+
+
+@pytest.mark.parametrize(("confidence", "strategy"), [(0.49, "add_terms"), (0.5, "add_details")])
+def test_without_a_model_the_evidence_decides_besides_the_weak_dimensions(confidence, strategy):
+    scores = PassageScores(**FINE | {"coherence": 0.2})
+
+    assert strategies_for(scores, Coverage(confidence=confidence)) == ("restructure_query", strategy)
+
+
+def test_terms_of_another_subject_that_shares_one_word_are_not_added():
+    other = ranked("Alarms", "The alarm procedure of the PSU begins with the LED of the RRU.", chunk=7)
+
+    terms = technical_terms(QUESTION, [*FOUND, other], tokenizer())
+
+    assert "PRACH" in terms
+    assert not {"PSU", "LED", "RRU"} & set(terms)
+    assert technical_terms("turbine blades", FOUND, tokenizer()) == []
 
 
 def test_specificity_adds_technical_terms_of_the_passages():

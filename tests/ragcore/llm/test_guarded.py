@@ -11,13 +11,14 @@ from tests.scripted_llm import Reply
 
 class Record:
     def __init__(self):
-        self.successes, self.failures, self.known = 0, [], None
+        self.successes, self.failures, self.known, self.reported = 0, [], None, []
 
     def refusal(self):
         return self.known
 
-    def note_success(self):
+    def note_success(self, *, reported=""):
         self.successes += 1
+        self.reported.append(reported)
 
     def note_failure(self, error):
         self.failures.append(error.reason)

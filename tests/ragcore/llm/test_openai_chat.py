@@ -319,3 +319,30 @@ async def test_the_address_may_end_with_a_slash(llm, ending):
     await ask(OpenAIChatModel(llm.url + ending, "", "scripted"))
 
     assert (llm.requests[0].path, llm.requests[0].authorization) == ("/v1/chat/completions", None)
+
+
+async def test_a_refusal_without_a_reason_is_taken_for_one_of_further_fields(llm):
+    def respond(request):
+        return (
+            Reply(status=400, failure={"error": "bad request"}) if "min_p" in request.body else Reply(texts=("Yes.",))
+        )
+
+    llm.respond = respond
+    chat = OpenAIChatModel(llm.url, "", "m").with_fields({"min_p": 0.1})
+
+    for _ in range(2):
+        await collect(chat.stream(MESSAGES, temperature=0.0, max_tokens=10))
+
+    assert ["min_p" in request.body for request in llm.requests] == [True, False, False]
+    assert chat.left_out == ("min_p",)
+
+
+async def test_a_refusal_of_the_prompt_is_not_blamed_on_further_fields(llm):
+    llm.default = Reply(status=400, failure={"error": "bad request"})
+    chat = OpenAIChatModel(llm.url, "", "m").with_fields({"min_p": 0.1})
+
+    with pytest.raises(ModelUnavailableError):
+        await collect(chat.stream(MESSAGES, temperature=0.0, max_tokens=10))
+
+    assert len(llm.requests) == 2
+    assert chat.left_out == ()

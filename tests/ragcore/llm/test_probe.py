@@ -89,6 +89,29 @@ def test_it_measures_when_the_model_begins_and_whether_it_reasons(server):
     assert found["first_token_seconds"] < 0.2 <= found["seconds"]
 
 
+def test_what_the_server_does_not_take_is_left_out_and_told(server):
+    def respond(request):
+        name = next((name for name in ("max_tokens", "temperature") if name in request.body), None)
+        told = {"error": {"message": f"Unsupported parameter: '{name}'", "param": name}}
+        return Reply(status=400, failure=told) if name else Reply(texts=("ready",))
+
+    server.respond = respond
+
+    found = probe_chat(server.url, "k", "m", permitted=LOCAL)
+
+    assert (found.code, found.data["left_out"]) == ("ok", ["max_tokens", "temperature"])
+    assert server.requests[-1].body["max_completion_tokens"]
+
+
+def test_a_test_at_azure_has_its_version_and_key(server):
+    found = probe_chat(f"{server.url}?api-version=2024-10-21", "k", "m", permitted=LOCAL)
+
+    (request,) = server.requests
+    assert found.is_ok
+    assert request.path == "/v1/chat/completions?api-version=2024-10-21"
+    assert (request.headers.get("api-key"), request.authorization) == ("k", None)
+
+
 @pytest.mark.parametrize(
     "said",
     [

@@ -79,6 +79,24 @@ def test_a_local_model_is_preferred_within_its_tier_unless_an_api_is_wanted():
     assert choose_tier(0.1, tiers).reason == "simple,local"
 
 
+@pytest.mark.parametrize(
+    ("complexity", "limit", "model", "reason"),
+    [
+        (0.1, 5, "small", "simple,api,latency"),
+        (0.5, None, "tiny", "medium,local"),
+        (0.5, 5, "medium", "medium,api,latency"),
+        (0.9, 6, "medium", "complex,api,latency"),
+        (0.9, 20, "tiny", "complex,local"),
+    ],
+)
+def test_the_reason_tells_the_kind_that_was_taken_in_the_end(complexity, limit, model, reason):
+    local = [build_tier(name, "tiny", is_local=True) for name in ("fast", "standard", "advanced")]
+
+    choice = choose_tier(complexity, (*local, *ALL), max_latency=limit)
+
+    assert (choice.tier.model, choice.reason) == (model, reason)
+
+
 def test_a_slow_local_model_gives_way_to_the_api_of_its_tier():
     assert choose_tier(0.1, (LOCAL, FAST), max_latency=3).tier == FAST
     assert choose_tier(0.1, (LOCAL, STANDARD), max_latency=6).tier == STANDARD

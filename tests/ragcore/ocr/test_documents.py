@@ -196,6 +196,28 @@ def read_pictures(document: ParsedDocument, recogniser: Scripted, **options: obj
     return [block.text for block in found.blocks]
 
 
+def test_the_text_of_a_picture_is_found_within_a_paragraph_and_in_a_cell():
+    content = encoded(WHITE)
+    table = "| case | screen |\n| --- | --- |\n| licence | ![](picture:p.png) |"
+    document = ParsedDocument(
+        blocks=(
+            Block(kind="paragraph", text="As shown ![](picture:p.png) press OK."),
+            Block(kind="table", text=table),
+            Block(kind="code", text="```\n![](picture:p.png)\n```"),
+        ),
+        pictures=(Picture(name="p.png", media_type="image/png", content=content),),
+    )
+
+    texts = read_pictures(document, Scripted([line("code RNW-5582", 80, 80)]))
+
+    assert texts == [
+        "As shown ![](picture:p.png) press OK.",
+        "code RNW-5582",
+        "| case | screen |\n| --- | --- |\n| licence | ![](picture:p.png) code RNW-5582 |",
+        "```\n![](picture:p.png)\n```",
+    ]
+
+
 def test_the_text_of_a_picture_stands_right_behind_it_and_the_same_bytes_are_read_once():
     content = encoded(WHITE)
     recogniser = Scripted([line("Turn off the power", 80, 80), line("before opening", 80, 200)])

@@ -61,3 +61,19 @@ def test_binary_is_refused():
 @given(st.text(st.characters(blacklist_categories=("Cc", "Cs"), blacklist_characters="\ufeff")))
 def test_utf8_is_always_read_as_utf8(text):
     assert decode(text.encode()) == text
+
+
+@pytest.mark.parametrize(
+    ("encoding", "line"),
+    [
+        ("gbk", "备用泵放在二号仓库"),
+        ("big5", "備用泵放在二號倉庫"),
+        ("cp932", "予備のポンプは第二倉庫にあります"),
+        ("euc_jp", "予備のポンプは第二倉庫にあります。鍵は守衛室で受け取ってください。"),
+        ("euc_kr", "예비 펌프는 제이 창고에 있습니다. 열쇠는 경비실에서 받으십시오."),
+    ],
+)
+def test_an_encoding_shows_wherever_in_the_file_its_first_character_stands(encoding, line):
+    text = "pump,site,quantity\n" * 5_000 + line
+
+    assert decode(text.encode(encoding)) == text

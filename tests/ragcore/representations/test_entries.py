@@ -11,7 +11,7 @@ from ragcore.representations.writer import GIVE_UP_AFTER, read_strings
 from ragcore.types import ChunkDraft
 from tests.scripted_llm import Reply, serving
 
-NOTHING = RepresentationOptions(sections=False, tables=False, captions=False, language_model=True)
+NOTHING = RepresentationOptions(tables=False, language_model=True)
 SUMMARIES = RepresentationOptions(summaries=True)
 QUESTIONS = RepresentationOptions(questions=True)
 
@@ -104,11 +104,13 @@ def test_a_short_chunk_is_its_own_summary(made, llm, model):
     ],
 )
 def test_what_a_model_does_wrong_is_counted_and_replaced_by_sentences(made, llm, model, reply, reason):
-    llm.script(reply)
+    llm.script(reply, reply)
 
     result = made(body(), options=SUMMARIES, model=model)
 
-    assert result.counts == {"summary.extractive": 1, reason: 1}
+    repeated = {"model.repeated": 1} if reason == "model.invalid" else {}
+    assert result.counts == {"summary.extractive": 1, reason: 1, **repeated}
+    assert len(llm.requests) == 1 + len(repeated)
     assert [entry.text for entry in result.entries if entry.kind == "summary"][0].startswith("The cell number")
 
 
@@ -276,7 +278,7 @@ def test_tables_and_pictures_of_a_chunk_are_entries_of_their_own(made):
         ("table", "In the table, row 1: Timer = T300; Value = 100."),
         ("caption", "mast\nThe mast."),
     ]
-    assert kinds(made(body(text=text), options=NOTHING)) == [(0, "body")]
+    assert kinds(made(body(text=text), options=NOTHING)) == [(0, "body"), (0, "caption")]
 
 
 def test_a_long_document_that_is_one_chunk_is_found_through_windows(made, counter):

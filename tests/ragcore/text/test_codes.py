@@ -61,3 +61,26 @@ def test_a_code_is_there_also_as_part_of_a_longer_name_but_a_version_is_not_anot
 @given(st.text(max_size=60), st.text(max_size=60))
 def test_what_a_text_says_itself_is_never_missing_in_it(question, other):
     assert without_codes(codes_in(question), f"{question} {other}") == [] or "." in "".join(codes_in(question))
+
+
+@pytest.mark.parametrize(
+    ("question", "text", "missing"),
+    [
+        ("PPR-908 怎么处理", "PPR-9087：主轴", ["ppr908"]),
+        ("PPR-9087 怎么处理", "PPR-9087/2：副轴", []),
+        ("what is CPU-77", "XCPU-77", ["cpu77"]),
+        ("what is CPU-77", "CPU 77 and CPU-78", []),
+        ("what is TS38.321", "3GPP TS 38.321", []),
+        ("错误 0x80070643", "错误 0x80070644", ["0x80070643"]),
+        ("轴承 6205-2RS", "轴承 6205-2Z", ["62052rs"]),
+        ("after 500-hour tests at 100-MHz", "", []),
+        ("C++ 怎么学", "C# 入门，C 语言", ["c++"]),
+        ("Is C# there", "C#12 is", []),
+        ("A+ 级是什么", "A 级", ["a+"]),
+        ("5G-A 是什么", "5G 是", ["5g-a"]),
+        ("5G-A 是什么", "5G-Advanced 是", []),
+        ("a+b, 50+ and #", "", []),
+    ],
+)
+def test_a_code_is_neither_the_beginning_nor_the_end_of_another_one(question, text, missing):
+    assert missing_codes(question, [text]) == missing

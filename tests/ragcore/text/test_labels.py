@@ -21,6 +21,16 @@ from ragcore.text.labels import missing_labels
         ("is it about 5 m long", "It is about 3 m long.", []),
         ("the fan at 50 % load", "the fan at 30 % load", []),
         ("is port 1.5 there", "port 1.7", []),
+        ("什么是六步随机接入", "两步随机接入合并消息。四步随机接入有四条消息。", ["步随机 6"]),
+        ("什么是四步随机接入", "两步随机接入合并消息。四步随机接入有四条消息。", []),
+        ("四步随机接入的流程", "随机接入的流程", []),
+        ("三层交换机怎么配置", "二层交换机的配置", ["层交换 3"]),
+        ("第三层的会议室", "第二层的会议室", []),
+        ("进一步优化的措施", "两步优化", []),
+        ("下一代产品的名称", "五代产品", []),
+        ("How does a three-step handshake begin?", "The two-step handshake is quick.", ["step handshake 3"]),
+        ("How does a 2-step handshake begin?", "The two-step handshake is quick.", []),
+        ("a high-level design", "a low-level design", []),
     ],
 )
 def test_a_label_is_missing_where_only_others_of_its_name_are_there(question, text, missing):

@@ -2,7 +2,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ragcore.text.normalise import normalise_query, squeeze
+from ragcore.text.normalise import nfkc, normalise_query, squeeze
 from ragcore.text.scripts import cjk_share, columns, language_of
 
 
@@ -52,3 +52,7 @@ def test_squeezing_keeps_what_carries_meaning():
 @given(st.text())
 def test_a_wide_character_takes_two_columns(text):
     assert columns(text) == sum(2 if char > "\u2e7f" else 1 for char in text)
+
+
+def test_a_power_does_not_become_digits_of_its_number():
+    assert [nfkc(text) for text in ("10⁶ Ω", "5×10⁻⁸", "25 m²", "Ｃ２")] == ["10^6 Ω", "5×10^\u22128", "25 m2", "C2"]

@@ -81,3 +81,20 @@ def test_a_label_or_dotted_initials_end_no_sentence(text):
 
 def test_a_numbered_thing_at_the_end_of_a_sentence_ends_it():
     assert split_sentences("It is told in step 1. Open the cabinet.") == ["It is told in step 1. ", "Open the cabinet."]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "| E-12 | 1. Stop the drive 2. Tension to 85 N 3. Restart | ok |\n",
+        "E-12 · Belt torn · 1. Stop the drive 2. Restart",
+        "1. 关闭电源 2. 打开盖板 3. 更换",
+        "操作 1. 关闭电源 2. 打开盖板",
+    ],
+)
+def test_steps_that_stand_in_one_line_are_one_sentence(text):
+    assert split_sentences(text) == [text]
+
+
+def test_a_number_at_the_end_of_a_sentence_begins_no_list():
+    assert split_sentences("He came in 1. It was 2. Then") == ["He came in 1. ", "It was 2. ", "Then"]

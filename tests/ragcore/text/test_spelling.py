@@ -4,6 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from ragcore.text.glossary import CedictGlossary
 from ragcore.text.scripts import cjk_share, language_of
 from ragcore.text.spelling import (
     Slip,
@@ -137,3 +138,33 @@ def test_the_question_is_written_anew_with_its_corrections():
 def test_what_a_question_is_about_has_no_stop_words_and_keeps_its_spelling():
     assert topic_text(query("What is the Random Acess Procedure?"), TOKENIZER) == "random acess procedure"
     assert topic_text(query("随机接入的流程是什么"), TOKENIZER).replace(" ", "") == "随机接入流程"
+
+
+@pytest.mark.parametrize(
+    ("text", "corrections", "passages", "expected"),
+    [
+        (
+            "How is the respnse sent",
+            {"respns": {"respons": 0.8}},
+            ["The response is sent.", "Responses, and a response."],
+            "How is the response sent",
+        ),
+        ("the devise", {"devis": {"devic": 0.8}}, ["All devices of the site", "devices"], "the devices"),
+        ("the devise", {"devis": {"devic": 0.8}}, ["Nothing of the kind"], "the devise"),
+        ("the devise", {"devis": {"devic": 0.8}}, [], "the devise"),
+        ("随机接人 now", {"接人": {"接入": 0.7}}, ["随机接入"], "随机接入 now"),
+    ],
+)
+def test_corrections_are_written_as_the_passages_have_them(text, corrections, passages, expected):
+    assert corrected_text(query(text, corrections=corrections), TOKENIZER, passages=passages) == expected
+
+
+def test_a_word_that_the_dictionary_knows_is_spelt_right(tmp_path):
+    tokenizer = JiebaTokenizer(glossary=CedictGlossary(tmp_path))
+    asked = query(
+        "How does a gNB respond to a premable", corrections={"respond": {"respons": 0.8}, "premabl": {"preambl": 0.8}}
+    )
+
+    corrected = corrected_text(asked, tokenizer, passages=["the preamble of the response"])
+
+    assert corrected == "How does a gNB respond to a preamble"

@@ -151,3 +151,17 @@ def test_all_tokenizers_of_a_process_share_one_dictionary_and_terms_of_one_lexic
     assert "波束赋形" not in plain.words("波束赋形")
     assert plain._jieba.FREQ is kept._jieba.FREQ
     assert own._jieba.FREQ is not plain._jieba.FREQ
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("C++17", ["c++", "c", "17"]),
+        ("C#与F#", ["c#", "c", "与", "f#", "f"]),
+        ("A+级", ["a+", "a", "级"]),
+        ("a+b", ["a", "b"]),
+        ("50+", ["50"]),
+    ],
+)
+def test_signs_behind_a_letter_belong_to_its_word(text, words):
+    assert JiebaTokenizer().words(text) == words

@@ -16,6 +16,15 @@ from ragcore.text.value_kinds import lacks_value
         ("how heavy is the mast", "The mast is 300 kg.", "The mast is 30 m high."),
         ("how loud is the fan", "58 dB(A) at full speed", "The fan is green, 3 of 4."),
         ("风扇噪声多大", "满速时 58 分贝", "风扇是绿色的。"),
+        ("What is the price of a pump?", "The small pump costs 40.", "A smaller motor saves cost in many pumps."),
+        (
+            "What is the price of a pump?",
+            "The pump costs about 3,000.",
+            "A second valve costs 30 dB, and 2 hours.",
+        ),
+        ("the cost of a seal", "| Part | Cost |", "It was built in 1998. A cheap design saves cost."),
+        ("maximum transmit power of a sensor", "It sends at 23 dBm.", "It saves power: it sleeps for 3 hours."),
+        ("传感器的发射功率是多少", "额定功率 20 瓦", "传感器每天睡眠 3 小时。"),
         ("what temperature may the room have", "5 to 40 °C", "The room has 4 doors."),
     ],
 )

@@ -31,7 +31,7 @@ def ranking() -> Ranking:
 
 
 def question(text: str, town: str) -> SetQuestion:
-    return SetQuestion(id=text, text=text, answers=(str(TOWNS[town]),), wanted=frozenset({town}), about=town)
+    return SetQuestion(id=text, text=text, answers=(str(TOWNS[town]),), relevant=frozenset({town}), about=town)
 
 
 def test_a_gapped_question_keeps_its_document_without_the_sentence_that_answers(ranking):
@@ -45,14 +45,14 @@ def test_a_gapped_question_keeps_its_document_without_the_sentence_that_answers(
 
 
 def test_a_question_whose_answer_was_not_found_is_not_gapped(ranking):
-    asked = SetQuestion(id="1", text="Who was it in Ulm?", answers=("Weber",), wanted=frozenset({"Ulm"}), about="Ulm")
+    asked = SetQuestion(id="1", text="Who was it in Ulm?", answers=("Weber",), relevant=frozenset({"Ulm"}), about="Ulm")
 
     assert list(gapped([asked], ranking)) == []
 
 
 def test_a_source_that_is_nothing_but_the_answer_goes(ranking):
     sources = ranking.sources("mast Ulm")[:1]
-    asked = SetQuestion(id="1", text="?", answers=("mast", "builder", "red"), wanted=frozenset({"Ulm"}))
+    asked = SetQuestion(id="1", text="?", answers=("mast", "builder", "red"), relevant=frozenset({"Ulm"}))
 
     assert without_answer(asked, sources) == []
 

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from ragcore.text.scripts import language_of
 from ragcore.types import Profile
 from ragcore.types.answering import Question, Turn
-from ragcore.understanding.standalone import standalone_by_rules
+from ragcore.understanding.standalone import add_context, standalone_by_rules
 from tests.ragcore.understanding.stage_ports import tokenizer
 
 TODAY = date(2026, 11, 22)  # a Sunday
@@ -243,3 +243,33 @@ def test_a_total_takes_the_place_of_the_time(history, question, expected):
 
 def test_a_total_of_nothing_with_a_time_is_one_more_thing():
     assert "in total" not in asked("what about the total", "what is the price of the filter").text
+
+
+@pytest.mark.parametrize(
+    ("earlier", "text", "expected"),
+    [
+        ("  How does a gNB  respond to a preamble?", "What about an eNB?", None),
+        (" What is the price of the fan? ", "And of the pump?", None),
+        ("\tWhere is the base station?", "What about the antenna?", None),
+        ("  随机接入是什么 ", "它有什么关键技术", "随机接入有什么关键技术"),
+        (" 年假怎么申请", "病假呢", None),
+    ],
+)
+def test_spaces_of_earlier_turns_are_not_taken_over(earlier, text, expected):
+    question = Question(text=text, history=(Turn(question=earlier, answer="It does."),))
+
+    found = standalone_by_rules(question, tokenizer()).text
+
+    assert found == found.strip()
+    assert "  " not in found
+    assert expected is None or found == expected
+
+
+def test_the_form_with_context_has_words_as_they_were_written():
+    history = (Turn(question="How do devices respond in the response window?", answer=""),)
+
+    form = add_context("How long is it?", Question(text="How long is it?", history=history), tokenizer())
+
+    assert form.split()[:4] == ["How", "long", "is", "it?"]
+    assert {"devices", "respond", "response", "window"} <= set(form.split())
+    assert not {"devic", "respons"} & set(form.split())

@@ -10,6 +10,7 @@ from typing import Any
 from django.apps import apps
 from django.db import connection
 
+from knowledge.models import QueryAdapter
 from tests.database import database
 from tests.security.oracle.facts import Person, Row
 from tests.security.oracle.rules import Rules
@@ -280,6 +281,9 @@ class Permits:
             return who.is_staff and who.reviews and row["tenant_id"] == who.tenant
         if row["kind"] == "evaluation.propose_cases":
             return self._of_golden(who, row["arguments"]["golden_set_id"], fresh)
+        if row["kind"] == "evaluation.train_adapter":
+            adapter = QueryAdapter.objects.get(pk=row["arguments"]["version_id"])
+            return self._by_set(who, adapter.knowledge_set_id, fresh)
         set_id = row["arguments"].get("set_id")
         return row["kind"] == "knowledge.mine_terms" and set_id is not None and self.rules.curates_set(who, set_id)
 
@@ -358,7 +362,7 @@ class Permits:
         return who.is_platform
 
     _knowledge_languagemodel = _knowledge_modelserver = _knowledge_modelpurpose = _knowledge_sourceplace
-    _knowledge_searchmodel = _knowledge_embedderswitch = _knowledge_sourceplace
+    _knowledge_modelexam = _knowledge_searchmodel = _knowledge_embedderswitch = _knowledge_sourceplace
 
     def _accounts_tenant(self, who: Person, change: Change, fresh: Any) -> bool:
         return who.is_platform

@@ -61,11 +61,11 @@ from knowledge.models import (
 )
 from knowledge.services import documents_bulk
 from knowledge.services.edits import text_sha256
-from knowledge.services.entities import entities_tend
 from knowledge.services.lexicon.terms import stored_values
 from notifications.models import Notification
 from ragcore.graph.triples import Triple as Fact
 from tests.factories import run_job, scope_of
+from tests.knowledge.fills import entities_tend
 from tests.security.oracle.world import TENANTS, World, people_make
 from work.models import Job
 

@@ -359,6 +359,8 @@ OWN: dict[str, Opens | None] = {
     "evaluation_set_embedders_set": None,  # nothing without a set
     "evaluation_reranker": lambda r, w, pk: w.administers,
     "evaluation_use": lambda r, w, pk: _keepers(r, w),
+    "work_versions": lambda r, w, pk: w.administers,
+    "work_version": None,  # nothing without a version
     "evaluation_use_set": None,  # nothing without a set
 }
 ONLY_POST = {  # answered with 405, a redirect or nothing to GET
@@ -380,11 +382,11 @@ ONLY_POST = {  # answered with 405, a redirect or nothing to GET
     *("knowledge_lexiconterm_back", "knowledge_lexiconterm_undo", "knowledge_lexiconterm_publish_cancel"),
     *("feedback_badcase_again", "feedback_badcase_act", "knowledge_triple_import_delete"),
     *("knowledge_triple_decide", "knowledge_triple_undo"),
-    *("knowledge_languagemodel_test", "knowledge_languagemodel_purpose"),
+    *("knowledge_languagemodel_test", "knowledge_languagemodel_purpose", "knowledge_languagemodel_discover"),
     *("knowledge_searchmodel_test", "knowledge_searchmodel_test_used", "knowledge_searchmodel_reranker"),
     *("knowledge_searchmodel_start", "knowledge_searchmodel_switch"),
     *("knowledge_searchmodel_back", "knowledge_searchmodel_drop"),
-    "work_job_step",
+    *("work_job_step", "work_version_step"),
 }
 API_ONLY_POST = {
     *("access-requests-approve", "access-requests-decline", "access-requests-withdraw", "api-keys-list"),
@@ -409,6 +411,7 @@ API_ONLY_POST = {
     ),
     *("session_end", "sessions_end_others", "open", "read_all", "ask-for-access", "access-withdraw"),
 }
+OF_NOTHING_HERE = {"knowledge_languagemodel_profile"}  # no language model is in use
 # For people who are not signed in, or about no object: checked by tests of their own (tests/accounts, tests/ragsite).
 SIGNING_IN = {
     *("sign-in", "sign-in/again", "sign-in/code", "sign-in/password", "sign-in/second-factor", "sign-in/oidc"),
@@ -434,7 +437,7 @@ def opens(rules: Rules, who: Person, target: Target) -> bool | None:
     route = target.route
     if target.ids is None:
         return False if route.name not in OWN else None
-    if route.name in ONLY_POST or route.name in API_ONLY_POST:
+    if route.name in ONLY_POST or route.name in API_ONLY_POST or route.name in OF_NOTHING_HERE:
         return False
     if not route.model or route.name in OWN:
         return _known(rules, who, target)

@@ -49,9 +49,12 @@ PLAIN = {  # parameters that name no object
     "link_id": ("00000000-0000-0000-0000-000000000002",),  # what links show: tests/chat/pages/test_sharing.py
     "source": ("wiki", "1"),
     "purpose": ("standard", "judge", "nothing"),
+    "fingerprint": ("0" * 64, "nothing"),
     "task": ("embed", "rerank", "nothing"),
     "switch_id": ("1", "2"),
-    "step": ("pause", "resume", "cancel", "finish", "nothing"),
+    "step": ("pause", "resume", "cancel", "finish", "activate", "roll_back", "nothing"),
+    "version_kind": ("query_adapter", "reranker_fit", "nothing"),
+    "row_id": ("1", "2", "9"),
     "content_type_id": ("1", "7", "20"),
     "app_label": ("accounts", "work", "knowledge", "chat", "feedback", "evaluation"),
     "url": ("knowledge/nothing", "x"),

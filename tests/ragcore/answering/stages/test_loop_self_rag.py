@@ -3,6 +3,7 @@ import pytest
 from ragcore.answering.pipeline import build_stages, run_stages
 from ragcore.answering.stages import loop_self_rag as _registered  # noqa: F401
 from ragcore.errors import ModelUnavailableError
+from ragcore.llm.model_profile import ModelProfile
 from ragcore.types.answering import Analysis
 from tests.ragcore.grading.world import ANSWER, LIBRARY, USELESS, World, model_server, says, state_of
 
@@ -125,6 +126,17 @@ async def test_the_judge_of_its_own_grades():
         await run(World(), llm=client, judge=judge)
 
     assert (len(writing.requests), len(judging.requests)) == (0, 2)
+
+
+async def test_a_judge_that_cannot_judge_is_not_asked_and_the_steps_say_so():
+    world = World()
+    with model_server(grade(9), grades(8)) as (judging, judge):
+        judge.model.profile = ModelProfile(judges=False)
+        await run(world, judge=judge)
+
+    assert judging.requests == []
+    assert [step.detail.get("unfit") for step in world.told] == [None, "judge", "judge"]
+    assert {step.detail["by"] for step in world.told if "by" in step.detail} == {"rules"}
 
 
 async def test_where_the_tokens_end_before_a_text_the_sources_are_handed_on():

@@ -2,6 +2,7 @@ import json
 
 from ragcore.answering.pipeline import build_stages, run_stages
 from ragcore.answering.stages import question as _registered  # noqa: F401
+from ragcore.llm.model_profile import ModelProfile
 from ragcore.types.answering import AnswerState, Question, Rewrite, Turn
 from tests.ragcore.understanding.stage_ports import ports
 from tests.scripted_llm import Reply, serving
@@ -76,3 +77,84 @@ async def test_of_a_limited_number_of_forms_those_of_the_method_come_first():
     assert len(limited.rewrites) == 2
     assert limited.rewrites[0].method == "multi"
     assert {form.text for form in related} < {form.text for form in unlimited.rewrites}
+
+
+def quick_ports(url, **speeds):
+    using = ports(url)
+    using.llm.model.profile = ModelProfile(**{"first_token_seconds": 0.1, "writing_speed": 200.0, **speeds})
+    return using
+
+
+async def run_quickly(question, using, state=None, **options):
+    state = state or AnswerState(question=question)
+    # a loaded machine may need more than the second that readers are asked to wait
+    steps = build_stages([("rewrite", {"streaming": True, "seconds": 30.0, **options})])
+    return await run_stages(steps, state, using)
+
+
+def said(*queries):
+    return Reply(texts=(json.dumps({"queries": queries}),))
+
+
+async def test_a_quick_model_writes_at_most_three_forms_with_those_of_rules():
+    short = Question(text="CA 是什么", language="zh")
+    with serving() as server:
+        server.default = said("CA 是什么", "CA 的定义", "CA 指的是什么", "CA 有什么用", "CA 的作用")
+        alone = await run_quickly(short, quick_ports(server.url))
+        behind = await run_quickly(short, quick_ports(server.url), AnswerState(question=short, rewrites=(RELATED,)))
+
+    assert [(form.text, form.method) for form in alone.rewrites] == [
+        ("CA 的定义", "related"),
+        ("CA 指的是什么", "related"),
+        ("CA 有什么用", "related"),
+    ]
+    assert alone.stats["rewrite"]["method"] == "related"
+    assert [form.text for form in behind.rewrites] == [RELATED.text, "CA 的定义", "CA 指的是什么"]
+    assert server.requests[0].body["max_tokens"] <= 150
+
+
+async def test_forms_that_lose_a_number_or_bring_one_are_left_out():
+    question = Question(text="What does alarm 26235 on the BTS3900 mean?", language="en")
+    with serving() as server:
+        server.default = said(
+            "What does the alarm on the BTS3900 mean?",
+            "Meaning of alarm 26235 on the BTS3900",
+            "Meaning of alarm 26236 on the BTS3900",
+        )
+        state = await run_quickly(question, quick_ports(server.url))
+
+    assert [form.text for form in state.rewrites] == ["Meaning of alarm 26235 on the BTS3900"]
+
+
+async def test_late_forms_are_dropped_and_noted():
+    with serving() as server:
+        server.default = Reply(texts=said("CA 的定义").texts, hold_before=0)
+        using = quick_ports(server.url)
+        state = await run_quickly(Question(text="CA 是什么", language="zh"), using, seconds=0.4)
+        server.release.set()
+
+    assert state.rewrites == ()
+    assert state.stats["rewrite"] == {"method": "none", "queries": [], "late": True}
+    assert state.steps == ()
+    assert using.llm.counts["late"] == 1
+
+
+async def test_a_possible_answer_and_forms_are_written_at_the_same_time():
+    with serving() as server:
+        server.respond = lambda request: (
+            said("BX300 carrier aggregation setup")
+            if "three short queries" in request.body["messages"][0]["content"]
+            else Reply(texts=("The BX300 is configured in its menu.",))
+        )
+        state = await run_quickly(LONG, quick_ports(server.url), streaming=False)
+
+    assert [form.method for form in state.rewrites] == ["related", "hyde"]
+    assert state.stats["rewrite"]["method"] == "hyde"
+
+
+async def test_in_a_conversation_the_model_was_asked_with_the_standalone_question():
+    with serving() as server:
+        state = await run_quickly(LATER, quick_ports(server.url))
+
+    assert server.requests == []
+    assert [form.method for form in state.rewrites] == ["history"]

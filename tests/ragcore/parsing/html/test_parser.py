@@ -193,3 +193,28 @@ def test_elements_nested_without_end_are_refused_quickly():
 def test_another_format_under_the_name_of_a_page_is_refused():
     with pytest.raises(CorruptDocumentError):
         parse(b"%PDF-1.7 readable words only, and many of them", name="a.html")
+
+
+@pytest.mark.parametrize(
+    ("source", "text"),
+    [
+        ("25 m<sup>2</sup> and 10<sup>6</sup> Ω", "25 m² and 10^6 Ω"),
+        ("2400<sup>3</sup> parts of CO<sub>2</sub>", "2400[^3] parts of CO2"),
+        ("the word<sup>1</sup>", "the word[^1]"),
+        ("log<sub>10</sub>5 on the 1<sup>st</sup>", "log_{10}5 on the 1st"),
+    ],
+)
+def test_raised_and_lowered_figures_are_told_apart(source, text):
+    assert blocks(f"<p>{source}</p>") == [("paragraph", text)]
+
+
+@pytest.mark.parametrize(
+    ("source", "text"),
+    [
+        ("<ruby>濮<rp>(</rp><rt>pú</rt><rp>)</rp>阳<rt>yáng</rt></ruby>门店", "濮阳门店"),
+        ("<ruby>歙<rt>shè</rt></ruby><ruby>县<rt>xiàn</rt></ruby>门店", "歙县门店"),
+        ("<ruby>漢<rt>かん</rt></ruby><ruby>字<rt>じ</rt></ruby>です", "漢字（かんじ）です"),
+    ],
+)
+def test_readings_do_not_cut_the_word(source, text):
+    assert blocks(f"<p>{source}</p>") == [("paragraph", text)]

@@ -119,3 +119,59 @@ def test_a_dangerous_attachment_ends_the_whole():
 
     with pytest.raises(UnsafeArchiveError):
         parse(message.as_bytes(), name="a.eml")
+
+
+INVITATION = """From: a@example.com
+Subject: Review
+MIME-Version: 1.0
+Content-Type: multipart/mixed; boundary=X
+
+--X
+Content-Type: multipart/alternative; boundary=Y
+
+--Y
+Content-Type: text/plain; charset=utf-8
+
+Please be on time.
+--Y
+Content-Type: text/calendar; charset=utf-8; method=REQUEST
+
+{0}
+--Y--
+--X
+Content-Type: text/calendar; name=invite.ics
+Content-Disposition: attachment; filename=invite.ics
+
+{0}
+--X--
+"""
+EVENT = """BEGIN:VCALENDAR
+BEGIN:VTIMEZONE
+BEGIN:STANDARD
+DTSTART:16010101T000000
+END:STANDARD
+END:VTIMEZONE
+BEGIN:VEVENT
+SUMMARY:Quarterly review\\, part two
+DTSTART;TZID="China Standard Time":20260512T140000
+DTEND:20260512T073000Z
+LOCATION:Building 3\\; room
+  502
+ORGANIZER;CN=Wang Qiang:mailto:wq@example.com
+ATTENDEE;ROLE=REQ-PARTICIPANT:MAILTO:li@example.com
+BEGIN:VALARM
+DESCRIPTION:REMINDER
+END:VALARM
+END:VEVENT
+END:VCALENDAR"""
+
+
+def test_an_invitation_stands_behind_the_text_once():
+    document = parse(INVITATION.format(EVENT).encode(), name="a.eml")
+
+    assert [block.text for block in document.blocks][2:] == [
+        "Please be on time.",
+        "- Event: Quarterly review, part two\n- Start: 2026-05-12 14:00 China Standard Time\n"
+        "- End: 2026-05-12 07:30 UTC\n- Location: Building 3; room 502\n- Organizer: Wang Qiang <wq@example.com>\n"
+        "- Attendees: li@example.com",
+    ]

@@ -97,6 +97,24 @@ def test_a_damaged_rich_body_is_an_error_with_a_code(rich):
         blocks(message(texts=WITHOUT_BODY, rich=rich))
 
 
+WEB_PAGE = rb"""{\rtf1\ansi\ansicpg936\fromhtml1 \deff0{\fonttbl{\f0\fswiss Arial;}}
+{\*\generator Riched;}\uc1\pard
+{\*\htmltag64 <table><tr><td>}part{\*\htmltag64 </td><td>}price{\*\htmltag72 </td></tr>}
+{\*\htmltag64 <tr><td>}\htmlrtf {\htmlrtf0 \'b1\'b8\'d3\'c3 \u8364 ?5{\*\htmltag84 &amp;}\htmlrtf &\htmlrtf0
+x\htmlrtf\par}\htmlrtf0
+{\*\htmltag64 </td><td>}\{7\}{\*\htmltag72 </td></tr></table>}}"""
+
+
+def test_a_web_page_inside_rich_text_keeps_its_tables():
+    (table,) = blocks(message(texts=PLAIN, rich=compress(WEB_PAGE)))[2:]
+
+    assert table == "| part | price |\n| --- | --- |\n| 备用 €5&x | {7} |"
+
+
+def test_a_damaged_rich_body_beside_a_plain_one_does_not_matter():
+    assert blocks(message(texts=PLAIN, rich=b"\xff" * 64)) == blocks(message(texts=PLAIN))
+
+
 # ── text in 8 bits ──────────────────────────────────────────────────────────────────────────────
 
 MESSAGE_CODE_PAGE, BODY_CODE_PAGE = 0x3FFD, 0x3FDE

@@ -144,3 +144,17 @@ def test_entities_are_refused():
 def test_a_document_of_another_program_is_corrupt(name):
     with pytest.raises(CorruptDocumentError):
         parse(odf_bytes("drawing", "<text:p>x</text:p>"), name=name)
+
+
+def test_readings_do_not_cut_the_word_and_notes_stand_with_their_cells():
+    ruby = "<text:ruby><text:ruby-base>{}</text:ruby-base><text:ruby-text>{}</text:ruby-text></text:ruby>"
+    note = "<office:annotation><text:p>covered by He Jun</text:p></office:annotation>"
+    first = "<table:table-row><table:table-cell><text:p>x</text:p></table:table-cell><table:table-cell>"
+    cells = ("<text:p>a</text:p>", f"{note}<text:p>B</text:p>")
+    rows = "".join(f"{first}{cell}</table:table-cell></table:table-row>" for cell in cells)
+    sheet = f'<table:table table:name="S">{rows}</table:table>'
+
+    assert blocks(odf_bytes("text", f"<text:p>{ruby.format('亳', 'bó')}{ruby.format('州', 'zhōu')}仓库</text:p>")) == [
+        ("paragraph", "亳州仓库")
+    ]
+    assert blocks(odf_bytes("spreadsheet", sheet), "a.ods")[1][1].endswith("| x | B (covered by He Jun) |")

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 from io import BytesIO
+from zipfile import ZipFile
 
 import pytest
 from pptx.chart.data import CategoryChartData
@@ -13,7 +14,7 @@ from ragcore.parsing import parse
 from ragcore.parsing.office.graphics import diagram_list
 from ragcore.parsing.office.pptx import Placed, reading_order
 from ragcore.parsing.office.xml import read_xml
-from tests.ragcore.parsing.office_build import png_bytes, pptx_bytes
+from tests.ragcore.parsing.office_build import png_bytes, pptx_bytes, zip_bytes
 
 A = 'xmlns:a="http://schemas.openxmlformats.org/drawingml/2006/main"'
 DGM = 'xmlns:dgm="http://schemas.openxmlformats.org/drawingml/2006/diagram"'
@@ -189,3 +190,45 @@ def test_a_truncated_presentation_is_corrupt_and_an_encrypted_one_says_so():
         parse(content[: len(content) // 2], name="a.pptx")
     with pytest.raises(PasswordProtectedError):
         parse(bytes.fromhex("d0cf11e0a1b11ae1") + "EncryptedPackage".encode("utf-16-le"), name="a.pptx")
+
+
+def test_numbers_raised_figures_and_links_are_as_the_slide_shows_them():
+    def write(presentation):
+        slide = add_slide(presentation)
+        box = add_text(slide, "one\ntwo\nthree")
+        for paragraph, kind in zip(
+            box.text_frame.paragraphs, ("circleNumDbPlain", "ea1ChsPeriod", "alphaLcParenR"), strict=True
+        ):
+            properties = paragraph._p.get_or_add_pPr()
+            properties.append(parse_xml(f'<a:buAutoNum {A} type="{kind}"/>'))
+        other = add_text(slide, "not over 10", top=3.0)
+        run = other.text_frame.paragraphs[0].add_run()
+        run.text = "6"
+        run.font._element.set("baseline", "30000")
+        link = add_text(slide, "", top=5.0).text_frame.paragraphs[0].add_run()
+        link.text, link.hyperlink.address = "manual", "https://example.com/m"
+
+    assert [text for _, text in blocks(pptx_bytes(write))][1:] == [
+        "① one\n二. two\nc) three",
+        "not over 10^6",
+        "[manual](https://example.com/m)",
+    ]
+
+
+def test_a_presentation_with_missing_parts_in_the_strict_form_is_read():
+    content = pptx_bytes(lambda presentation: add_text(add_slide(presentation), "The oil is L-HM46."))
+    with ZipFile(BytesIO(content)) as archive:
+        members = {name: archive.read(name) for name in archive.namelist()}
+    gone = b'<Relationship Id="rId99" Type="http://schemas.openxmlformats.org/officeDocument/2006/relationships/image" '
+    name = "ppt/slides/_rels/slide1.xml.rels"
+    members[name] = members[name].replace(b"</Relationships>", gone + b'Target="NULL"/></Relationships>')
+    for name, data in members.items():
+        if name.endswith((".xml", ".rels")):
+            for kind in (b"presentationml/2006/main", b"drawingml/2006/main", b"officeDocument/2006/relationships"):
+                strict = kind.replace(b"2006/", b"")
+                data = data.replace(
+                    b"http://schemas.openxmlformats.org/" + kind, b"http://purl.oclc.org/ooxml/" + strict
+                )
+            members[name] = data
+
+    assert ("paragraph", "The oil is L-HM46.") in blocks(zip_bytes(members))

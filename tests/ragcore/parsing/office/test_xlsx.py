@@ -1,15 +1,19 @@
 from __future__ import annotations
 
+import re
 from datetime import date, datetime, time, timedelta
 from io import BytesIO
 
 import pytest
+from openpyxl.cell.rich_text import CellRichText, TextBlock
+from openpyxl.cell.text import InlineFont
+from openpyxl.comments import Comment
 from openpyxl.drawing.image import Image
 
 from ragcore.errors import EmptyDocumentError, ResourceLimitError, UnsafeArchiveError
 from ragcore.parsing import parse
 from ragcore.parsing.office import xlsx
-from ragcore.parsing.office.number_formats import display
+from ragcore.parsing.office.number_formats import display, display_text
 from tests.ragcore.parsing.build import part, with_part
 from tests.ragcore.parsing.office_build import png_bytes, xlsx_bytes
 
@@ -113,10 +117,11 @@ def test_an_empty_column_inside_a_table_keeps_labels_and_values_together():
     assert "| Load | 1 | 2 |" in text
 
 
-def test_formulas_show_the_value_that_the_file_keeps_or_nothing():
-    ((_, text),) = sheet_blocks(("a", "sum"), (1, "=A2+1"))
+def test_a_formula_without_a_value_is_shown_itself_and_counted():
+    document = parse(xlsx_bytes(lambda workbook: fill(workbook.active, [("a", "sum"), (1, "=A2+1")])), name="a.xlsx")
 
-    assert text.endswith("| 1 |  |")
+    assert document.blocks[-1].text.endswith("| 1 | `=A2+1` |")
+    assert document.metadata["formulas_without_value"] == "1"
 
 
 def test_pictures_on_a_sheet_follow_its_tables():
@@ -185,3 +190,149 @@ def test_entities_are_refused_before_a_library_sees_them():
 )
 def test_values_are_shown_as_the_number_format_says(value, code, shown):
     assert display(value, code) == shown
+
+
+@pytest.mark.parametrize(
+    ("value", "code", "shown"),
+    [
+        (1, '[=1]"yes";[=0]"no"', "yes"),
+        (0, '[=1]"是";[=0]"否"', "否"),
+        (59, '[>=60]"合格";"不合格"', "不合格"),
+        (0, '#,##0;-#,##0;"none"', "none"),
+        (0, '_ * #,##0_ ;_ * -#,##0_ ;_ * "-"_ ;_ @_ ', "0"),
+        (-5, '"profit "0;"loss "0', "loss 5"),
+        (0, "0;-0;;@", ""),
+        (5, 'General"天"', "5天"),
+        (123456, r'0\.0,"万元"', "12.3万元"),
+        (13812345678, "000-0000-0000", "138-1234-5678"),
+        (12, '"KX-"0000', "KX-0012"),
+    ],
+)
+def test_words_and_groups_of_a_number_format_are_shown(value, code, shown):
+    assert display(value, code) == shown
+
+
+def test_a_text_stands_between_the_words_of_its_format():
+    assert [display_text("A7", code) for code in ('"No. "@', '0;-0;0;"No. "@', "General", "_ @_ ")] == [
+        "No. A7",
+        "No. A7",
+        "A7",
+        "A7",
+    ]
+
+
+def cells_of(content: bytes) -> str:
+    return parse(content, name="a.xlsx").blocks[-1].text
+
+
+def simple() -> bytes:
+    return xlsx_bytes(lambda workbook: fill(workbook.active, [("part", "place"), ("6205-2RS", "B-14")]))
+
+
+@pytest.mark.parametrize(
+    "styles",
+    [
+        b"<fills count='1'><fill/></fills>",
+        b"<fills count='1'><fill><patternFill><fgColor rgb='#DDEEFF'/></patternFill></fill></fills>",
+        b"<fonts count='1'><font><family val='99'/><sz val='large'/></font></fonts>",
+        b"<cellXfs count='1'><xf numFmtId='9999' fontId='x'/></cellXfs>",
+        b"<numFmts><numFmt numFmtId='200'/></numFmts>",
+    ],
+)
+def test_odd_styles_do_not_keep_a_workbook_from_being_read(styles):
+    data = b'<styleSheet xmlns="http://schemas.openxmlformats.org/spreadsheetml/2006/main">' + styles + b"</styleSheet>"
+
+    assert "| 6205-2RS | B-14 |" in cells_of(with_part(simple(), "xl/styles.xml", data))
+
+
+@pytest.mark.parametrize("broken", ["xl/styles.xml", "docProps/core.xml", "xl/theme/theme1.xml"])
+def test_broken_parts_beside_the_cells_are_left_out(broken):
+    assert "| 6205-2RS | B-14 |" in cells_of(with_part(simple(), broken, b"<broken"))
+
+
+def test_odd_dates_of_the_file_do_not_matter():
+    core = part(simple(), "docProps/core.xml")
+    odd = re.sub(rb"(<dcterms:created[^>]*>)[^<]*", rb"\g<1>yesterday", core)
+
+    assert "| 6205-2RS | B-14 |" in cells_of(with_part(simple(), "docProps/core.xml", odd))
+
+
+def test_the_strict_form_of_the_standard_is_read_with_its_dates():
+    content = simple()
+    sheet = (
+        b'<worksheet xmlns="http://purl.oclc.org/ooxml/spreadsheetml/main"><sheetData>'
+        b'<row r="1"><c r="A1" t="inlineStr"><is><t>day</t></is></c><c r="B1" t="inlineStr"><is><t>n</t></is></c></row>'
+        b'<row r="2"><c r="A2" t="d"><v>2026-03-05</v></c><c r="B2"><v>7</v></c></row></sheetData></worksheet>'
+    )
+    for name in ("xl/workbook.xml", "xl/_rels/workbook.xml.rels", "_rels/.rels"):
+        data = part(content, name)
+        data = data.replace(
+            b"http://schemas.openxmlformats.org/spreadsheetml/2006/main",
+            b"http://purl.oclc.org/ooxml/spreadsheetml/main",
+        ).replace(
+            b"http://schemas.openxmlformats.org/officeDocument/2006/relationships",
+            b"http://purl.oclc.org/ooxml/officeDocument/relationships",
+        )
+        content = with_part(content, name, data)
+
+    assert "| 2026-03-05 | 7 |" in cells_of(with_part(content, "xl/worksheets/sheet1.xml", sheet))
+
+
+def test_notes_stand_with_their_cells():
+    def write(workbook):
+        fill(workbook.active, [("date", "night"), ("1 May", "group B"), ("2 May", None)])
+        workbook.active["B2"].comment = Comment("Wei:\ncovered by\nHe Jun", "Wei")
+        workbook.active["B3"].comment = Comment("尚未安排", "x")
+
+    assert cells_of(xlsx_bytes(write)).endswith("| 1 May | group B (covered by He Jun) |\n| 2 May | （尚未安排） |")
+
+
+def test_text_boxes_over_a_sheet_follow_its_table():
+    def write(workbook):
+        fill(workbook.active, [("a", "b"), (1, 2)])
+        workbook.active.add_image(Image(BytesIO(png_bytes())), "D4")
+
+    content = xlsx_bytes(write)
+    box = (
+        b'<xdr:sp xmlns:xdr="http://schemas.openxmlformats.org/drawingml/2006/spreadsheetDrawing" '
+        b'xmlns:a="http://schemas.openxmlformats.org/drawingml/2006/main"><xdr:txBody><a:bodyPr/>'
+        b"<a:p><a:r><a:t>Register two days ahead, at most 10</a:t></a:r>"
+        b'<a:r><a:rPr baseline="30000"/><a:t>3</a:t></a:r></a:p>'
+        b"</xdr:txBody></xdr:sp>"
+    )
+    drawing = part(content, "xl/drawings/drawing1.xml")
+    end = drawing.rindex(b"</")
+
+    document = parse(with_part(content, "xl/drawings/drawing1.xml", drawing[:end] + box + drawing[end:]), name="a.xlsx")
+
+    assert document.blocks[-1].text == "Register two days ahead, at most 10^3"
+
+
+def test_raised_figures_of_a_cell_are_told_apart():
+    def write(workbook):
+        raised = TextBlock(InlineFont(vertAlign="superscript"), "6")
+        fill(workbook.active, [("limit", "unit"), (CellRichText("10", raised), "Ω")])
+
+    assert "| 10^6 | Ω |" in cells_of(xlsx_bytes(write))
+
+
+def test_formulas_that_share_one_have_their_own_references():
+    rows = (
+        b'<row r="1"><c r="A1" t="str"><v>n</v></c><c r="B1" t="str"><v>twice</v></c></row>'
+        b'<row r="2"><c r="A2"><v>1</v></c><c r="B2"><f t="shared" ref="B2:B3" si="0">A2*2</f></c></row>'
+        b'<row r="3"><c r="A3"><v>2</v></c><c r="B3"><f t="shared" si="0"/></c></row>'
+        b'<row r="4"><c r="A4"><v>3</v></c><c r="B4" t="str"><f>""</f><v></v></c></row>'
+    )
+    sheet = b'<worksheet xmlns="http://schemas.openxmlformats.org/spreadsheetml/2006/main"><sheetData>%s</sheetData></worksheet>'
+
+    text = cells_of(with_part(simple(), "xl/worksheets/sheet1.xml", sheet % rows))
+
+    assert text.split("\n")[2:] == ["| 1 | `=A2*2` |", "| 2 | `=A3*2` |", "| 3 |  |"]
+
+
+def test_the_address_of_a_link_is_kept():
+    def write(workbook):
+        fill(workbook.active, [("manual", "n"), ("pump", 1)])
+        workbook.active["A2"].hyperlink = "https://intranet.example/m?id=7"
+
+    assert "| [pump](https://intranet.example/m?id=7) | 1 |" in cells_of(xlsx_bytes(write))

@@ -41,17 +41,17 @@ class Vectors:
     def is_exact(self):
         return self.exact
 
-    def exact_many(self, vectors, *, limit):
-        return [hits(WHOLE, limit) for _ in vectors]
+    def exact_many(self, queries, *, limit):
+        return [hits(WHOLE, limit) for _ in queries]
 
-    def coarse(self, vector, *, limit):
+    def coarse(self, query, *, limit):
         return hits({chunk: score / 2 for chunk, score in WHOLE.items()}, limit)
 
-    def prefixes(self, vector, *, chunks):
+    def prefixes(self, query, *, chunks):
         self.prefix_chunks.append(sorted(chunks))
-        return [hit for hit in self.coarse(vector, limit=99) if hit.chunk in chunks]
+        return [hit for hit in self.coarse(query, limit=99) if hit.chunk in chunks]
 
-    def fine(self, vector, *, chunks, limit):
+    def fine(self, query, *, chunks, limit):
         self.fine_chunks.append(sorted(chunks))
         return [hit for hit in hits(WHOLE, 99) if hit.chunk in chunks][:limit]
 

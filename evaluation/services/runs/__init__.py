@@ -1,0 +1,1 @@
+"""Runs of golden sets: started, asked, measured, compared and shown."""

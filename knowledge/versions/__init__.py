@@ -1,0 +1,1 @@
+"""Kinds of versions; each module declares one (`work.versions`)."""
