@@ -44,7 +44,7 @@ def jobs_to_runs(apps, schema_editor):
         run.heartbeat = now
         run.lease_until = run.work.lease_until
         run.save(update_fields=["pending_sources", "checkpoint", "attempt", "heartbeat", "lease_until"])
-    Run.objects.exclude(work__state__in=OPEN).update(finished=now)
+    Run.objects.exclude(work__in=Job.objects.filter(state__in=OPEN)).update(finished=now)
     Job.objects.filter(kind__in=(SYNC_SOURCES, FETCH_PAGE)).delete()
 
 

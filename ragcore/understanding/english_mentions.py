@@ -12,6 +12,7 @@ from ragcore.understanding.words import alternatives, entries
 NAME, MODIFIER, TOPIC = 1.0, 0.5, 0.8  # attention that a mention gains
 DESCRIBED = 0.5  # of "a cheap restaurant", which an answer may name
 MOST_WORDS = 7  # of a topic
+NEAR_CHARACTERS = 80  # before a word: how far back is looked for what introduces it
 
 WORD = re.compile(r"[^\W_]+(?:['’.&/+-][^\W_]+)*['’]?", re.UNICODE)
 QUOTED = re.compile(r"[\"“]([^\"“”]{2,60}?)[,.]?[\"”]")
@@ -94,12 +95,16 @@ def _ends_in_code(topic: str, name_mentions: Sequence[Mention]) -> bool:
 
 def begins_sentence(text: str, at: int) -> bool:
     """Whether a sentence, a line or an item of a list begins there."""
-    return _BEGINNING.search(text[:at]) is not None
+    return _BEGINNING.search(text, max(at - NEAR_CHARACTERS, 0), at) is not None
+
+
+def _text_before(text: str, at: int) -> str:
+    return text[max(at - NEAR_CHARACTERS, 0) : at]
 
 
 def article_before(text: str, at: int) -> str:
     """the, a, an or a possessive directly before a place in the text, lower case."""
-    match = _ARTICLE.search(text[:at])
+    match = _ARTICLE.search(text, max(at - NEAR_CHARACTERS, 0), at)
     return match[1].lower() if match else ""
 
 
@@ -126,7 +131,7 @@ def _kind_here(text: str, run: list[Token], name: Mention) -> Kind:
         return name.kind
     if _is_place(text, run, name.key):
         return "place"
-    before = text[: run[0].start].rstrip(" \"“'").lower().rsplit(maxsplit=1)[-1:]
+    before = _text_before(text, run[0].start).rstrip(" \"“'").lower().rsplit(maxsplit=1)[-1:]
     if before and before[0] in entries("english", "classes"):
         return "thing"  # the band Rapid Eye Movement
     if len(run) > 1 and article_before(text, run[0].start):
@@ -136,7 +141,7 @@ def _kind_here(text: str, run: list[Token], name: Mention) -> Kind:
 
 def _is_place(text: str, run: list[Token], key: str) -> bool:
     """Known by name, after "in" or "near", or after a comma behind such a name: Hanford, California."""
-    before = text[: run[0].start]
+    before = _text_before(text, run[0].start)
     if key in entries("english", "places") or _LOCATIVE.search(before):
         return True
     return bool(re.search(r"\b(?:in|near|around)\s+[A-Z][\w.'-]*(?: [A-Z][\w.'-]*)*,\s+$", before))
@@ -208,22 +213,26 @@ def _without_attribute(keywords: str) -> str:
 def content_groups(text: str) -> list[str]:
     """Groups of content words in order; the verb after do, can or to is none of them."""
     texts: list[str] = []
+    supported, be = _SUPPORTED.search(text), _BE.search(text)
+    end = len(text.rstrip(" ?.!,"))
     for run in _runs(text, _is_content):
         group_tokens = list(run)
-        before = text[: group_tokens[0].start]
-        asks = len(group_tokens) > 1 and _SUPPORTED.search(before) and not text[group_tokens[-1].end :].strip(" ?.!,")
+        start, is_last = group_tokens[0].start, group_tokens[-1].end >= end
         if (
-            asks
+            is_last
+            and len(group_tokens) > 1
+            and supported
+            and supported.end() <= start
             and group_tokens[-1].text.islower()
             and not group_tokens[-1].lower.endswith(("s", "tion", "ment", "ing"))
         ):
             group_tokens = group_tokens[:-1]
-        last = next((token.lower for token in reversed(tokens(before))), "")
+        last = next((token.lower for token in reversed(tokens(_text_before(text, start)))), "")
         if last in entries("english", "subjects") or (last in _PASSIVE and group_tokens[0].lower.endswith("ed")):
             group_tokens = group_tokens[
                 1:
             ]  # "if I miss the deadline", "can it be bridged": what somebody does is no thing
-        elif _BE.search(before) and not text[run[-1].end :].strip(" ?.!"):
+        elif be and be.end() <= start and is_last:
             while len(group_tokens) > 1 and group_tokens[-1].lower in entries("english", "states"):
                 group_tokens = group_tokens[:-1]  # "is my password valid"
         if not group_tokens:
