@@ -24,6 +24,7 @@ from accounts.models import User
 from accounts.scope import Scope
 from accounts.selectors import scope_for
 from accounts.sessions import session_reference
+from accounts.value_faults import faults_text
 from chat.api.schemas import FiltersIn, Identifier, QueryText, SetId
 from chat.attachments.files import MOST_WAITING
 from chat.concurrency.access_watch import access_watch
@@ -150,8 +151,7 @@ class ChatConsumer(AsyncJsonWebsocketConsumer):
         try:
             message = INCOMING.validate_json(text_data or "")
         except ValidationError as error:
-            fault = error.errors(include_url=False, include_context=False)[0]
-            await self._problem("invalid", f"{'.'.join(map(str, fault['loc']))}: {fault['msg']}")
+            await self._problem("invalid", faults_text(error.errors(include_url=False))[0])
             return
         try:
             await self._handle(message)

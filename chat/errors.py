@@ -104,6 +104,7 @@ class UnknownModelError(PermanentError):
     reasons: ClassVar[Mapping[str, Sentence]] = {
         "forbidden": "There is no model '%(model)s', or you may not use it.",
         "suffix": "There is no model '%(model)s'; after the colon use one of %(known)s.",
+        "embedding": "There is no model '%(model)s'; use %(usual)s, or %(question)s for questions.",
         "usual": "There is no model '%(model)s'; use %(usual)s or %(usual)s/<set code>.",
     }
 

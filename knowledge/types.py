@@ -11,6 +11,7 @@ from typing import Annotated, Any, Literal, TypeVar
 from pydantic import ConfigDict, Field, StringConstraints, TypeAdapter, ValidationError
 from pydantic.dataclasses import dataclass as checked_dataclass
 
+from accounts.value_faults import faults_text
 from knowledge.options_draft import NO_DRAFT, OptionsDraft
 from ragcore.errors import InvalidOptionsError
 from ragcore.types import Profile
@@ -194,5 +195,4 @@ def strictly(kind: type[T], values: Mapping[str, Any]) -> T:
     try:
         return TypeAdapter(kind).validate_json(json.dumps(values))
     except ValidationError as error:
-        faults = [f"{'.'.join(map(str, e['loc']))}: {e['msg']}" for e in error.errors(include_url=False)]
-        raise InvalidOptionsError("faults", faults=faults) from None
+        raise InvalidOptionsError("faults", faults=faults_text(error.errors(include_url=False))) from None

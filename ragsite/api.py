@@ -16,7 +16,7 @@ from django.utils.translation import gettext as _
 from ninja import NinjaAPI
 from ninja.errors import HttpError, ValidationError
 
-from chat.api import attachments_router, openai_router, rag_router, shares_router
+from chat.api import attachments_router, dify_router, openai_router, rag_router, shares_router
 from chat.api.auth import CallerAuth
 from ragcore.errors import RagError
 from ragsite.errors import Problem, body_for, problem_of, sent
@@ -41,6 +41,7 @@ def ninja_api() -> NinjaAPI:
     joined.add_router("/api/v1/rag/attachments", attachments_router)
     joined.add_router("/api/v1/rag/shares", shares_router)
     joined.add_router("/api/v1/rag", rag_router)
+    joined.add_router("/api/v1/dify", dify_router)
     joined.add_router("/v1", openai_router)
     return joined
 

@@ -58,6 +58,8 @@ BODY_LIMITS = (  # the first that covers an address counts
     ),
     BodyLimit(path="/api/v1/rag/batch", limit=LONG_JSON_BYTES, content="up to 100 questions"),
     BodyLimit(path="/v1/chat/completions", limit=LONG_JSON_BYTES, content="a conversation"),
+    BodyLimit(path="/v1/embeddings", limit=LONG_JSON_BYTES, content="up to 256 texts"),
+    BodyLimit(path="/api/v1/dify/*", limit=LONG_JSON_BYTES, content="a question, perhaps within a prompt"),
     BodyLimit(path="/api/*", limit=MAX_JSON_BYTES, content="JSON"),
     BodyLimit(path="/v1/*", limit=MAX_JSON_BYTES, content="JSON"),
     BodyLimit(path="/mcp*", limit=MAX_RPC_BYTES, content="JSON-RPC"),

@@ -31,6 +31,7 @@ from rest_framework.response import Response
 from rest_framework.views import set_rollback
 
 from accounts.error_messages import error_message
+from accounts.value_faults import faults_of
 from knowledge.disk_space import disk_fault
 from knowledge.file_errors import StorageFullError
 from ragcore.errors import ModelUnavailableError, PermanentError, RagError, TransientError
@@ -102,7 +103,8 @@ CODE_OF_STATUS = {
     504: "timeout",
     507: "storage_full",
 }
-OPENAI_PATH = "/v1/"
+OPENAI_PATH, DIFY_PATH = "/v1/", "/api/v1/dify/"
+DIFY_CODE_OF_STATUS = {401: 1002, 403: 1002, 404: 2001}  # of its own; others are the HTTP status
 OPENAI_TYPE = "invalid_request_error"
 OPENAI_TYPE_OF_STATUS = {401: "authentication_error", 403: "permission_error", 429: "rate_limit_error"}
 RETRY_AFTER_SECONDS = 2  # where the error does not know better
@@ -144,8 +146,11 @@ def body_of(code: str, message: str, details: Sequence[Mapping[str, Any]] = ()) 
 
 
 def body_for(path: str, problem: Problem) -> dict[str, Any]:
-    """The body of an error at an address. Clients of OpenAI's API find the fields of its errors, too."""
+    """The body of an error at an address. Clients of OpenAI's API and of Dify's find the fields of its errors, too."""
     body = problem.body()
+    if path.startswith(DIFY_PATH):
+        status = problem.http_status
+        body |= {"error_code": DIFY_CODE_OF_STATUS.get(status, status), "error_msg": body["error"]["message"]}
     if path.startswith(OPENAI_PATH):
         param = next((detail["field"] for detail in problem.details if "field" in detail), None)
         body["error"] |= {"type": OPENAI_TYPE_OF_STATUS.get(problem.http_status, OPENAI_TYPE), "param": param}
@@ -219,7 +224,7 @@ def _rest_method(error: drf.MethodNotAllowed) -> Problem:
 
 @problem_of.register
 def _ninja_validation(error: NinjaValidationError) -> Problem:
-    return invalid([{"field": _field(item.get("loc", ())), "message": item["msg"]} for item in error.errors])
+    return invalid([{"field": _field(place), "message": words} for place, words in faults_of(error.errors)])
 
 
 @problem_of.register

@@ -16,18 +16,21 @@ from ninja import Router
 from accounts.key_scopes import KeyScope
 from accounts.scope import Scope
 from chat.api.auth import CallerAuth, caller_of
+from chat.api.embeddings import EmbeddingsIn, embeddings_of
 from chat.api.openai_schemas import MODEL, CompletionIn, MessageIn
 from chat.api.questions import answer_question, start_turn
-from chat.api.responses import CompletionOut, ModelOut, ModelsOut, response_schema
+from chat.api.responses import CompletionOut, EmbeddingsOut, ModelOut, ModelsOut, response_schema
 from chat.api.sse import event_stream
+from chat.api.stop_texts import StopTexts
 from chat.concurrency.executors import run_db
 from chat.errors import UnknownModelError
 from chat.models import Message
 from chat.serializers import serialize_citation, shown_citations, shown_text
-from chat.types import AnswerRequest, Event, Mode, Preset
+from chat.types import MAX_QUERY_CHARACTERS, AnswerRequest, Event, Mode, Preset
 from knowledge.models import KnowledgeSet
 from knowledge.selectors import sets_readable
 from ragcore.types.answering import Turn
+from ragcore.understanding.prompt_question import prompt_question
 
 MODES, PRESETS = get_args(Mode), get_args(Preset)
 VARIANTS = (*MODES, *PRESETS)
@@ -59,8 +62,8 @@ async def model(request: HttpRequest, name: str) -> dict[str, Any]:
 async def chat_completions(request: HttpRequest, body: CompletionIn) -> Any:
     """An answer from the knowledge base; its sources stand in `message.context`.
 
-    What OpenAI takes and this cannot do (several choices, tools, stop words, other formats than text) is refused;
-    what would only colour the wording (`top_p`, penalties, `seed`) is named in `context.unused_options`.
+    What OpenAI takes and this cannot do (several choices, tools, other formats than text) is refused; what would only
+    colour the wording (`top_p`, penalties, `seed`) is named in `context.unused_options`.
     """
     caller = caller_of(request)
     value = await run_db(request_of, caller.scope, body)
@@ -75,7 +78,8 @@ async def chat_completions(request: HttpRequest, body: CompletionIn) -> Any:
         message_id=str(stored.message.pk),
         error_message=record.metadata.error_message,
     )
-    message = {"role": "assistant", "content": shown_text(record, value), "context": context}
+    content = StopTexts(body.stop).whole(shown_text(record, value))
+    message = {"role": "assistant", "content": content, "context": context}
     return {
         "id": f"chatcmpl-{stored.message.pk}",
         "object": "chat.completion",
@@ -86,6 +90,13 @@ async def chat_completions(request: HttpRequest, body: CompletionIn) -> Any:
         ],
         "usage": _usage(record.metadata.usage),
     }
+
+
+@openai_router.post("/embeddings", auth=ASKING, summary="Embeddings", openapi_extra=response_schema(EmbeddingsOut))
+async def embeddings(request: HttpRequest, body: EmbeddingsIn) -> dict[str, Any]:
+    """Vectors of the site's embedding model, normalised: of passages, or of questions (`ragsite-embedding:query`)."""
+    caller = caller_of(request)
+    return await embeddings_of(caller.user, body, key=caller.key_tag)
 
 
 # ── in their form ───────────────────────────────────────────────────────────────────────────────
@@ -109,6 +120,7 @@ def _context(
         "status": status,
         "message_id": message_id,
         "error_message": error_message,
+        "question": body.question,
         "unused_options": body.unused(),
     }
 
@@ -128,6 +140,7 @@ async def _streamed(scope: Scope, message: Message, body: CompletionIn) -> Strea
         **usage,
     }
     citations: list[Any] = []
+    stops = StopTexts(body.stop)
 
     def choice(delta: Mapping[str, Any], reason: str | None = None) -> dict[str, Any]:
         return {**head, "choices": [{"index": 0, "delta": dict(delta), "finish_reason": reason, "logprobs": None}]}
@@ -137,13 +150,16 @@ async def _streamed(scope: Scope, message: Message, body: CompletionIn) -> Strea
         if event.type == "context":
             yield choice({"role": "assistant", "content": ""})
         elif event.type == "chunk":
-            yield choice({"content": data["content"]})
+            if text := stops.feed(data["content"]):
+                yield choice({"content": text})
         elif event.type == "citations":
             citations.extend(data["citations"])
         elif event.type == "error":
             error = {"code": data["code"], "message": data["message"], "details": []}
             yield {"error": {**error, "type": "server_error", "param": None}}
         elif event.type == "done":
+            if rest := stops.flush():
+                yield choice({"content": rest})
             metadata = data["metadata"]
             context = _context(
                 body,
@@ -175,9 +191,9 @@ def request_of(scope: Scope, body: CompletionIn) -> AnswerRequest:
         options["temperature"] = body.temperature
     if tokens := body.max_completion_tokens or body.max_tokens:
         options["max_tokens"] = tokens
-    *earlier, question = body.messages
+    *earlier, _question = body.messages
     return AnswerRequest(
-        query=question.text.strip(),
+        query=body.question,
         sets=_sets(scope, name),
         filters=body.filters.value(),
         history=_exchanges(earlier),
@@ -214,7 +230,7 @@ def _exchanges(messages: Sequence[MessageIn]) -> tuple[Turn, ...]:
     question = ""
     for message in messages:
         if message.role == "user":
-            question = message.text
+            question = prompt_question(message.text, most=MAX_QUERY_CHARACTERS)
         elif message.role == "assistant" and question:
             turns.append(Turn(question=question, answer=message.text))
             question = ""

@@ -8,16 +8,24 @@ from __future__ import annotations
 from typing import Annotated, Any, Literal
 
 from ninja import Schema
-from pydantic import AfterValidator, ConfigDict, Field, field_validator, model_validator
+from pydantic import AfterValidator, BeforeValidator, ConfigDict, Field, field_validator, model_validator
 
 from chat.api.schemas import FiltersIn, Text
 from chat.types import MAX_QUERY_CHARACTERS
+from ragcore.understanding.prompt_question import prompt_question
 
 MODEL = "ragsite"
 MAX_MESSAGES = 200
 MAX_CONTENT_CHARACTERS = 200_000  # of one message; longer ones would keep the tokeniser busy for nothing
 MAX_PARTS = 200
 MAX_TOKENS = 4096  # of an answer (docs/api-clients.md)
+MAX_STOPS = 4
+MAX_STOP_CHARACTERS = 256
+NOT_READ = {  # kinds of parts that are no text
+    "image_url": "pictures are not read; describe in words what they show",
+    "input_audio": "sound is not heard; send what was said as text",
+    "file": "files are not read here; attach them by POST /api/v1/rag/attachments",
+}
 
 Content = Annotated[Text, Field(max_length=MAX_CONTENT_CHARACTERS)]
 Tokens = Annotated[int, Field(ge=1, le=MAX_TOKENS)]
@@ -25,7 +33,6 @@ Tokens = Annotated[int, Field(ge=1, le=MAX_TOKENS)]
 # Values that ask for nothing, by field; None always does. Any other value would need what this cannot do.
 REFUSED: dict[str, tuple[Any, ...]] = {
     "n": (1,),
-    "stop": ([],),
     "response_format": ({"type": "text"},),
     "logprobs": (False,),
     "top_logprobs": (0,),
@@ -63,8 +70,15 @@ UNUSED: dict[str, tuple[Any, ...]] = {
 class PartIn(Schema):
     """A part of a message's content. What is not text would have to be seen or heard, and is refused."""
 
-    type: Literal["text", "refusal"]
+    type: str
     text: Content = ""
+
+    @field_validator("type")
+    @classmethod
+    def _is_text(cls, kind: str) -> str:
+        if kind not in ("text", "refusal"):
+            raise ValueError(NOT_READ.get(kind, "must be text"))
+        return kind
 
 
 class MessageIn(Schema):
@@ -81,9 +95,19 @@ class MessageIn(Schema):
 
 
 def _has_question(messages: list[MessageIn]) -> list[MessageIn]:
-    if messages[-1].role != "user" or not 1 <= len(messages[-1].text.strip()) <= MAX_QUERY_CHARACTERS:
-        raise ValueError(f"must end with a message of role user with 1 to {MAX_QUERY_CHARACTERS} characters")
+    if messages[-1].role != "user" or not messages[-1].text.strip():
+        raise ValueError("must end with a message of role user that has a text")
     return messages
+
+
+def _stop_texts(value: Any) -> list[str]:
+    """The texts at which an answer ends. Raises ValueError."""
+    texts = [] if value is None else [value] if isinstance(value, str) else value
+    if not isinstance(texts, list) or not all(isinstance(text, str) for text in texts):
+        raise ValueError("must be a text or a list of texts")
+    if len(texts) > MAX_STOPS or not all(1 <= len(text) <= MAX_STOP_CHARACTERS for text in texts):
+        raise ValueError(f"must be at most {MAX_STOPS} texts of 1 to {MAX_STOP_CHARACTERS} characters")
+    return texts
 
 
 class StreamOptionsIn(Schema):
@@ -105,10 +129,12 @@ class CompletionIn(Schema):
     temperature: Annotated[float, Field(ge=0, le=2)] | None = None
     max_tokens: Tokens | None = Field(default=None, description="Of the answer.")
     max_completion_tokens: Tokens | None = Field(default=None, description="The same; counts where both are sent.")
+    stop: Annotated[list[str], BeforeValidator(_stop_texts)] = Field(
+        default=[], description="A text or up to 4: the answer ends before the first of them."
+    )
     filters: FiltersIn = Field(default=FiltersIn(), description="Not of OpenAI: what narrows the search.")
 
     n: Any = Field(default=None, description="1.")
-    stop: Any = Field(default=None, description="Not supported.")
     response_format: Any = Field(default=None, description="Text only.")
     logprobs: Any = Field(default=None, description="Not supported.")
     top_logprobs: Any = Field(default=None, description="Not supported.")
@@ -154,6 +180,11 @@ class CompletionIn(Schema):
         if self.stream_options is not None and not self.stream:
             raise ValueError("stream_options: may only be sent with stream: true")
         return self
+
+    @property
+    def question(self) -> str:
+        """What is asked: the last message, or the question in a prompt of a program (`prompt_question`)."""
+        return prompt_question(self.messages[-1].text, most=MAX_QUERY_CHARACTERS)
 
     @property
     def wants_usage(self) -> bool:

@@ -319,6 +319,30 @@ class CompletionOut(Out):
     usage: CompletionUsageOut
 
 
+class EmbeddingOut(Out):
+    object: str
+    index: int
+    embedding: list[float] | str = Field(description="Numbers, or base64 of 32-bit floats, little-endian.")
+
+
+class EmbeddingsOut(Out):
+    object: str
+    model: str
+    data: list[EmbeddingOut]
+    usage: dict[str, int]
+
+
+class KnowledgeRecordOut(Out):
+    content: str
+    score: float = Field(description="0 to 1: probability that the passage answers the question.")
+    title: str
+    metadata: dict[str, Any]
+
+
+class KnowledgeRecordsOut(Out):
+    records: list[KnowledgeRecordOut] = Field(description="Best first.")
+
+
 class ModelOut(Out):
     id: str
     object: str

@@ -10,6 +10,7 @@ from ninja import Schema
 from pydantic import AfterValidator, BeforeValidator, ConfigDict, Field, TypeAdapter, ValidationError
 
 from accounts.storable import storable_bytes
+from accounts.value_faults import faults_of
 from chat.errors import InvalidAnswerRequestError
 from chat.types import (
     MAX_BATCH,
@@ -305,7 +306,7 @@ def batch_query(value: Any) -> str:
     try:
         return TypeAdapter(QueryText).validate_python(value, strict=True)
     except ValidationError as error:
-        problem = error.errors(include_url=False)[0]["msg"].removeprefix("Value error, ")
+        [(_place, problem), *_others] = faults_of(error.errors(include_url=False))
         raise InvalidAnswerRequestError("field", field="query", problem=problem) from None
 
 

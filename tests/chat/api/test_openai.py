@@ -141,8 +141,8 @@ REFUSED = {
     "none": {"max_tokens": 0},
     "too hot": {"temperature": 2.1},
     "several": {"n": 2},
-    "stop words": {"stop": ["\n"]},
-    "a stop word": {"stop": "END"},
+    "too many texts to stop at": {"stop": ["a", "b", "c", "d", "e"]},
+    "nothing to stop at": {"stop": [""]},
     "JSON": {"response_format": {"type": "json_object"}},
     "a schema": {"response_format": {"type": "json_schema", "json_schema": {"name": "x", "schema": {}}}},
     "tools": {"tools": [{"type": "function", "function": {"name": "f", "parameters": {}}}]},
@@ -170,18 +170,47 @@ async def test_what_it_cannot_do_is_refused_and_named(client, llm, values):
 
 
 @pytest.mark.parametrize(
-    "part",
+    ("part", "words"),
     [
-        {"type": "image_url", "image_url": {"url": "https://elsewhere.example/x.png"}},
-        {"type": "input_audio", "input_audio": {"data": "AAAA", "format": "wav"}},
-        {"type": "file", "file": {"file_id": "x"}},
+        ({"type": "image_url", "image_url": {"url": "https://elsewhere.example/x.png"}}, "pictures are not read"),
+        ({"type": "input_audio", "input_audio": {"data": "AAAA", "format": "wav"}}, "sound is not heard"),
+        ({"type": "file", "file": {"file_id": "x"}}, "/api/v1/rag/attachments"),
     ],
 )
-async def test_a_part_that_would_have_to_be_seen_or_heard_is_refused(client, part):
+async def test_a_part_that_would_have_to_be_seen_or_heard_is_refused_in_words(client, part, words):
     messages = [{"role": "user", "content": [{"type": "text", "text": QUESTION}, part]}]
     async with client() as openai_client:
-        with pytest.raises(openai.UnprocessableEntityError):
+        with pytest.raises(openai.UnprocessableEntityError) as error:
             await openai_client.chat.completions.create(model="ragsite", messages=messages)
+
+    assert words in error.value.body["message"]
+    assert error.value.body["param"] == "messages.0.content.1.type"
+
+
+@pytest.mark.parametrize("stop", ["procedure", ["[9]", "four"], [" proc", "has"]])
+async def test_an_answer_ends_before_the_first_text_to_stop_at(client, stop):
+    begun = min((ANSWER.partition(text)[0] for text in ([stop] if isinstance(stop, str) else stop)), key=len)
+    async with client() as openai_client:
+        answer = await openai_client.chat.completions.create(model="ragsite", messages=ASKED, stop=stop)
+        stream = await openai_client.chat.completions.create(model="ragsite", messages=ASKED, stop=stop, stream=True)
+        chunks = [chunk async for chunk in stream]
+
+    assert answer.choices[0].message.content == begun
+    assert "".join(chunk.choices[0].delta.content or "" for chunk in chunks) == begun
+    assert (answer.choices[0].finish_reason, chunks[-1].choices[0].finish_reason) == ("stop", "stop")
+
+
+async def test_the_question_in_a_long_prompt_of_a_program_is_what_is_asked(client):
+    passages = "Some text that the program has found by itself. Is it of use? " * 500
+    prompt = f"Use the context.\n<context>\n{passages}\n</context>\n<user_query>\n{QUESTION}\n</user_query>"
+    async with client() as openai_client:
+        answer = await openai_client.chat.completions.create(
+            model="ragsite", messages=[{"role": "user", "content": prompt}]
+        )
+
+    assert answer.choices[0].message.content == ANSWER
+    assert answer.choices[0].message.context["question"] == QUESTION
+    assert answer.choices[0].message.context["citations"][0]["external_id"] == "ra"
 
 
 async def test_what_only_colours_the_wording_is_named_as_unused(client):

@@ -60,6 +60,8 @@ class Asker:
             ("post", f"{RAG}attachments/{file}/retry", {}),
             ("post", f"{RAG}generate", {"query": f"{QUESTION} {word}", "attachments": [file], "conversation_id": talk}),
             ("get", f"{RAG}health", None),
+            ("post", "/api/v1/dify/retrieval", {"knowledge_id": code, "query": f"{QUESTION} {word}"}),
+            ("post", "/v1/embeddings", {"input": word}),
             ("get", "/v1/models", None),
             ("get", f"/v1/models/ragsite/{code}", None),
             (
