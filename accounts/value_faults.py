@@ -74,8 +74,8 @@ def _words(error: Mapping[str, Any]) -> str:
     """What is wrong, as a sentence."""
     if write := WORDS.get(str(error.get("type", ""))):
         return write(error.get("ctx") or {})
-    own = (error.get("ctx") or {}).get("error")
-    return str(own) if own is not None else str(error["msg"]).removeprefix("Value error, ")
+    rule = (error.get("ctx") or {}).get("error")
+    return str(rule) if rule is not None else str(error["msg"]).removeprefix("Value error, ")
 
 
 def _sentence(text: str) -> Words:

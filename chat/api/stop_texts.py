@@ -15,18 +15,18 @@ class StopTexts:
     _pending: str = ""
 
     def feed(self, text: str) -> str:
-        """What may be shown of the text so far and was not before."""
+        """What may be passed on of the text so far and was not before."""
         if self.is_reached:
             return ""
         self._pending += text
         places = [at for at in map(self._pending.find, self.stops) if at >= 0]
         if places:
             self.is_reached = True
-            shown, self._pending = self._pending[: min(places)], ""
-            return shown
+            output, self._pending = self._pending[: min(places)], ""
+            return output
         end = len(self._pending) - self._held()
-        shown, self._pending = self._pending[:end], self._pending[end:]
-        return shown
+        output, self._pending = self._pending[:end], self._pending[end:]
+        return output
 
     def flush(self) -> str:
         """What was held back, at the end of the text."""
