@@ -120,6 +120,10 @@ class InvalidAnswerRequestError(PermanentError):
         "too_many_questions": (
             "%(questions)s questions at once are more than the %(limit)s that one person may ask in a minute."
         ),
+        "needs_model": (
+            "The request is not valid. %(field)s: a language model has to follow it, and none is connected. Leave it "
+            "out, or connect one."
+        ),
         "source_missing": "Say which source: document_id or chunk_id.",
     }
 

@@ -229,6 +229,8 @@ class ModelUnavailableError(TransientError):
             "The prompt of %(tokens)s tokens does not fit into the local language model.",
             "tokens",
         ),
+        "no_json": "The language model did not keep to the form that was asked for.",
+        "no_call": "The language model called no tool, although one had to be called.",
         "out_of_context": "The prompt is longer than the context of the language model.",
         "local_not_loaded": "The local language model cannot be loaded.",
         "embedder_silent": "The embedding endpoint does not answer: %(problem)s.",

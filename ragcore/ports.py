@@ -110,8 +110,9 @@ class GenerationEvent:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ChatMessage:
-    role: str  # system | user | assistant
+    role: str  # system | user | assistant | tool
     content: str
+    fields: tuple[tuple[str, Any], ...] = ()  # further ones: calls of tools, and which call a result belongs to
 
 
 class ChatModel(Protocol):
@@ -291,9 +292,7 @@ class SentenceIndex(Protocol):
         """float32[384], L2-normalised, to be compared with those of sentences."""
         ...
 
-    def vectors(self, chunks: Sequence[int]) -> dict[int, SentenceVectors]:
-        """Of each chunk; those that have none yet are left out."""
-        ...
+    def vectors(self, chunks: Sequence[int]) -> dict[int, SentenceVectors]: ...  # those that have none are left out
 
 
 class UseIndex(Protocol):

@@ -195,10 +195,10 @@ def _metadata(
         stage_times={record.stage: round(record.seconds, 4) for record in state.records},
         chunks_found=len(state.sources),
         model=draft.model,
-        usage=_usage(total_usage(entries)),
+        usage=usage_counts(total_usage(entries)),
         cost=_money(total_cost(entries)),
         usage_by_purpose={
-            purpose: {**_usage(total_usage(part)), "cost": _money(total_cost(part))}
+            purpose: {**usage_counts(total_usage(part)), "cost": _money(total_cost(part))}
             for purpose, part in group_by_purpose(entries).items()
         },
         choice=(*state.stats.get("plan.adaptive", {}).get("reasons", ()), *draft.choice),
@@ -236,7 +236,8 @@ def _sum_known(values: list[float | None]) -> float | None:
     return round(sum(numbers), 4) if numbers else None
 
 
-def _usage(usage: Usage) -> dict[str, int]:
+def usage_counts(usage: Usage) -> dict[str, int]:
+    """Tokens as answers tell them."""
     return {
         "prompt_tokens": usage.prompt_tokens,
         "completion_tokens": usage.completion_tokens,

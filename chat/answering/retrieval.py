@@ -17,6 +17,7 @@ from django.utils.translation import ngettext
 
 from accounts.scope import Scope
 from chat.answering.context import AnswerContext
+from chat.answering.writing_way import quotes_lists
 from chat.concurrency.executors import run_cpu, run_db
 from chat.errors import AnswerTimeoutError
 from chat.types import EventSink, ignore_event
@@ -184,7 +185,7 @@ async def complete_tables(context: AnswerContext, state: AnswerState) -> AnswerS
     A long table stands in several passages, and a search brings the nearest of them: what is listed or counted from
     these would be a part that looks like all. An optional part: without the database the sources stay as they are.
     """
-    if model_registry.chat_model() is not None or not wants_rows(question_core(state.query)):
+    if not quotes_lists() or not wants_rows(question_core(state.query)):
         return state
     if not (first := _with_tables(state)):
         return state

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from chat.answering.answerability import Verdict
 from chat.answering.context import AnswerContext
 from chat.answering.retrieval import read_documents
+from chat.answering.writing_way import quotes_lists
 from chat.concurrency.executors import run_cpu
 from knowledge import model_registry
 from ragcore.answerability.confidence import answer_confidence
@@ -66,9 +67,9 @@ def _chosen(
 
 
 def _numbered(passages: Sequence[Passage], budget_tokens: int) -> tuple[Source, ...]:
-    """In reading order; for a language model those that fit into the context."""
+    """In reading order; for a language model that writes those that fit into the context."""
     scored = [(passage, 1.0 - place * 1e-3) for place, passage in enumerate(passages)]
-    if model_registry.chat_model() is not None:
+    if not quotes_lists():
         return tuple(build_context(scored, budget_tokens=budget_tokens, counter=model_registry.counter()))
     return tuple(
         Source(number=number, passage=passage, text=passage.text.strip(), score=score)

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from chat.answering.context import AnswerContext
 from chat.answering.retrieval import read_documents, sources_behind
-from knowledge import model_registry
+from chat.answering.writing_way import quotes_lists
 from ragcore.extractive.edition_changes import compared_editions
 from ragcore.text.question_core import question_core
 from ragcore.types.answering import AnswerState
@@ -20,7 +20,7 @@ async def complete_editions(context: AnswerContext, state: AnswerState) -> Answe
 
     An optional part: without the database the sources stay as they are.
     """
-    if model_registry.chat_model() is not None or not state.sources:
+    if not quotes_lists() or not state.sources:
         return state
     in_state = [*(source.passage for source in state.sources), *(ranked.passage for ranked in state.passages)]
     editions = compared_editions(question_core(state.query), in_state)

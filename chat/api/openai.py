@@ -6,7 +6,6 @@ colon is a variant (`ragsite:agentic`, `ragsite/radio:fast`).
 
 from __future__ import annotations
 
-import time
 from collections.abc import AsyncIterator, Mapping, Sequence
 from typing import Any, get_args
 
@@ -17,7 +16,9 @@ from accounts.key_scopes import KeyScope
 from accounts.scope import Scope
 from chat.api.auth import CallerAuth, caller_of
 from chat.api.embeddings import EmbeddingsIn, embeddings_of
+from chat.api.openai_forms import Chunks, answer_context, completion, finish_reason
 from chat.api.openai_schemas import MODEL, CompletionIn, MessageIn
+from chat.api.openai_tools import tool_completion
 from chat.api.questions import answer_question, start_turn
 from chat.api.responses import CompletionOut, EmbeddingsOut, ModelOut, ModelsOut, response_schema
 from chat.api.sse import event_stream
@@ -62,16 +63,19 @@ async def model(request: HttpRequest, name: str) -> dict[str, Any]:
 async def chat_completions(request: HttpRequest, body: CompletionIn) -> Any:
     """An answer from the knowledge base; its sources stand in `message.context`.
 
-    What OpenAI takes and this cannot do (several choices, tools, other formats than text) is refused; what would only
-    colour the wording (`top_p`, penalties, `seed`) is named in `context.unused_options`.
+    With `tools` or a `response_format` a language model writes or calls, and gets the passages that the question finds.
+    What OpenAI takes and this cannot do (several choices) is refused; what would only colour the wording (`top_p`,
+    penalties, `seed`) is named in `context.unused_options`.
     """
     caller = caller_of(request)
     value = await run_db(request_of, caller.scope, body)
+    if body.model_fields_sent():
+        return await tool_completion(caller, value, body)
     if body.stream:
         return await _streamed(caller.scope, await start_turn(caller, value), body)
     stored = await answer_question(caller, value)
     record = stored.record
-    context = _context(
+    context = answer_context(
         body,
         citations=[serialize_citation(citation) for citation in shown_citations(record, value)],
         status=record.status,
@@ -80,16 +84,8 @@ async def chat_completions(request: HttpRequest, body: CompletionIn) -> Any:
     )
     content = StopTexts(body.stop).whole(shown_text(record, value))
     message = {"role": "assistant", "content": content, "context": context}
-    return {
-        "id": f"chatcmpl-{stored.message.pk}",
-        "object": "chat.completion",
-        "created": int(time.time()),
-        "model": body.model,
-        "choices": [
-            {"index": 0, "message": message, "finish_reason": _finish_reason(record.metadata.is_cut), "logprobs": None}
-        ],
-        "usage": _usage(record.metadata.usage),
-    }
+    reason = finish_reason(record.metadata.is_cut)
+    return completion(body, stored.message.pk, message=message, reason=reason, usage=record.metadata.usage)
 
 
 @openai_router.post("/embeddings", auth=ASKING, summary="Embeddings", openapi_extra=response_schema(EmbeddingsOut))
@@ -102,56 +98,22 @@ async def embeddings(request: HttpRequest, body: EmbeddingsIn) -> dict[str, Any]
 # ── in their form ───────────────────────────────────────────────────────────────────────────────
 
 
-def _usage(usage: Mapping[str, int]) -> dict[str, Any]:
-    """Tokens in their form: those of the reasoning stand below those of the completion."""
-    counted = {name: count for name, count in usage.items() if name != "reasoning_tokens"}
-    return {**counted, "completion_tokens_details": {"reasoning_tokens": usage.get("reasoning_tokens", 0)}}
-
-
 def _model(name: str) -> dict[str, Any]:
     return {"id": name, "object": "model", "created": 0, "owned_by": MODEL}
 
 
-def _context(
-    body: CompletionIn, *, citations: Sequence[Any], status: str, message_id: str, error_message: str | None
-) -> dict[str, Any]:
-    return {
-        "citations": list(citations),
-        "status": status,
-        "message_id": message_id,
-        "error_message": error_message,
-        "question": body.question,
-        "unused_options": body.unused(),
-    }
-
-
-def _finish_reason(is_cut: bool) -> str:
-    """Why the answer ends: `length` where it was cut at `max_tokens`."""
-    return "length" if is_cut else "stop"
-
-
 async def _streamed(scope: Scope, message: Message, body: CompletionIn) -> StreamingHttpResponse:
-    usage = {"usage": None} if body.wants_usage else {}  # OpenAI's last chunk has it, the others say null
-    head = {
-        "id": f"chatcmpl-{message.pk}",
-        "object": "chat.completion.chunk",
-        "created": int(time.time()),
-        "model": body.model,
-        **usage,
-    }
+    chunks = Chunks(body, message.pk)
     citations: list[Any] = []
     stops = StopTexts(body.stop)
-
-    def choice(delta: Mapping[str, Any], reason: str | None = None) -> dict[str, Any]:
-        return {**head, "choices": [{"index": 0, "delta": dict(delta), "finish_reason": reason, "logprobs": None}]}
 
     async def translate(event: Event) -> AsyncIterator[Mapping[str, Any]]:
         data = event.data
         if event.type == "context":
-            yield choice({"role": "assistant", "content": ""})
+            yield chunks.choice({"role": "assistant", "content": ""})
         elif event.type == "chunk":
             if text := stops.feed(data["content"]):
-                yield choice({"content": text})
+                yield chunks.choice({"content": text})
         elif event.type == "citations":
             citations.extend(data["citations"])
         elif event.type == "error":
@@ -159,18 +121,18 @@ async def _streamed(scope: Scope, message: Message, body: CompletionIn) -> Strea
             yield {"error": {**error, "type": "server_error", "param": None}}
         elif event.type == "done":
             if rest := stops.flush():
-                yield choice({"content": rest})
+                yield chunks.choice({"content": rest})
             metadata = data["metadata"]
-            context = _context(
+            context = answer_context(
                 body,
                 citations=citations,
                 status=data["status"],
                 message_id=data["message_id"],
                 error_message=metadata.get("error_message"),
             )
-            yield choice({"context": context}, _finish_reason(bool(metadata.get("is_cut"))))
-            if body.wants_usage:
-                yield {**head, "choices": [], "usage": _usage(data["metadata"]["usage"])}
+            yield chunks.choice({"context": context}, finish_reason(bool(metadata.get("is_cut"))))
+            for chunk in chunks.usage(metadata["usage"]):
+                yield chunk
 
     return await event_stream(message.pk, scope=scope, vocabulary=translate)
 
@@ -191,12 +153,11 @@ def request_of(scope: Scope, body: CompletionIn) -> AnswerRequest:
         options["temperature"] = body.temperature
     if tokens := body.max_completion_tokens or body.max_tokens:
         options["max_tokens"] = tokens
-    *earlier, _question = body.messages
     return AnswerRequest(
         query=body.question,
         sets=_sets(scope, name),
         filters=body.filters.value(),
-        history=_exchanges(earlier),
+        history=_exchanges(body.messages),
         given=frozenset(options),
         **options,
     )
@@ -225,13 +186,13 @@ def _sets(scope: Scope, model: str) -> tuple[int, ...]:
 
 
 def _exchanges(messages: Sequence[MessageIn]) -> tuple[Turn, ...]:
-    """Questions with the answers that follow them; system messages are the product's own business."""
+    """Questions with the answers that follow them, without the last one; system messages are the product's business."""
     turns: list[Turn] = []
     question = ""
     for message in messages:
         if message.role == "user":
             question = prompt_question(message.text, most=MAX_QUERY_CHARACTERS)
-        elif message.role == "assistant" and question:
+        elif message.role == "assistant" and question and message.text:
             turns.append(Turn(question=question, answer=message.text))
             question = ""
     return tuple(turns)

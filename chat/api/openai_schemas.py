@@ -8,10 +8,11 @@ from __future__ import annotations
 from typing import Annotated, Any, Literal
 
 from ninja import Schema
-from pydantic import AfterValidator, BeforeValidator, ConfigDict, Field, field_validator, model_validator
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, field_validator, model_validator
 
 from chat.api.schemas import FiltersIn, Text
 from chat.types import MAX_QUERY_CHARACTERS
+from ragcore.ports import ChatMessage
 from ragcore.understanding.prompt_question import prompt_question
 
 MODEL = "ragsite"
@@ -20,6 +21,7 @@ MAX_CONTENT_CHARACTERS = 200_000  # of one message; longer ones would keep the t
 MAX_PARTS = 200
 MAX_TOKENS = 4096  # of an answer (docs/api-clients.md)
 MAX_STOPS = 4
+MAX_TOOLS = 128
 MAX_STOP_CHARACTERS = 256
 NOT_READ = {  # kinds of parts that are no text
     "image_url": "pictures are not read; describe in words what they show",
@@ -33,12 +35,9 @@ Tokens = Annotated[int, Field(ge=1, le=MAX_TOKENS)]
 # Values that ask for nothing, by field; None always does. Any other value would need what this cannot do.
 REFUSED: dict[str, tuple[Any, ...]] = {
     "n": (1,),
-    "response_format": ({"type": "text"},),
     "logprobs": (False,),
     "top_logprobs": (0,),
     "logit_bias": ({},),
-    "tools": ([],),
-    "tool_choice": ("none", "auto"),
     "functions": ([],),
     "function_call": ("none", "auto"),
     "modalities": (["text"],),
@@ -58,13 +57,37 @@ UNUSED: dict[str, tuple[Any, ...]] = {
     "service_tier": ("auto", "default"),
     "store": (False,),
     "metadata": ({},),
-    "parallel_tool_calls": (True, False),
     "user": (),
     "safety_identifier": (),
     "prompt_cache_key": (),
     "prompt_cache_options": (),
     "prompt_cache_retention": (),
 }
+
+
+class ToolFunctionIn(BaseModel):
+    """What the model may call; further fields go to it as they are."""
+
+    model_config = ConfigDict(extra="allow")
+
+    name: Annotated[str, Field(pattern=r"^[A-Za-z0-9_-]{1,64}$")]
+
+
+class ToolIn(BaseModel):
+    """A tool of the client."""
+
+    model_config = ConfigDict(extra="allow")
+
+    type: Literal["function"]
+    function: ToolFunctionIn
+
+
+class ResponseFormatIn(BaseModel):
+    """The form of the text."""
+
+    model_config = ConfigDict(extra="allow")
+
+    type: Literal["text", "json_object", "json_schema"]
 
 
 class PartIn(Schema):
@@ -86,6 +109,14 @@ class MessageIn(Schema):
 
     role: Literal["system", "developer", "user", "assistant", "tool", "function"]
     content: Content | Annotated[list[PartIn], Field(max_length=MAX_PARTS)] | None = None
+    tool_calls: Annotated[list[dict[str, Any]], Field(max_length=MAX_TOOLS)] | None = None
+    tool_call_id: Annotated[str, Field(max_length=256)] | None = None
+
+    def message(self) -> ChatMessage:
+        """As a language model gets it."""
+        values = {"tool_calls": self.tool_calls, "tool_call_id": self.tool_call_id}
+        fields = tuple((name, value) for name, value in values.items() if value)
+        return ChatMessage(role="system" if self.role == "developer" else self.role, content=self.text, fields=fields)
 
     @property
     def text(self) -> str:
@@ -95,9 +126,16 @@ class MessageIn(Schema):
 
 
 def _has_question(messages: list[MessageIn]) -> list[MessageIn]:
-    if messages[-1].role != "user" or not messages[-1].text.strip():
-        raise ValueError("must end with a message of role user that has a text")
+    if not any(message.role == "user" and message.text.strip() for message in messages):
+        raise ValueError("must have a message of role user with a text")
     return messages
+
+
+def _choice(value: Any) -> Any:
+    is_named = isinstance(value, dict) and isinstance(value.get("function"), dict)
+    if value not in (None, "none", "auto", "required") and not is_named:
+        raise ValueError("must be none, auto, required, or name a function")
+    return value
 
 
 def _stop_texts(value: Any) -> list[str]:
@@ -132,16 +170,23 @@ class CompletionIn(Schema):
     stop: Annotated[list[str], BeforeValidator(_stop_texts)] = Field(
         default=[], description="A text or up to 4: the answer ends before the first of them."
     )
+    tools: Annotated[list[ToolIn], Field(max_length=MAX_TOOLS)] | None = Field(
+        default=None, description="A language model may call them; it gets the passages that the question finds."
+    )
+    tool_choice: Annotated[Any, AfterValidator(_choice)] = Field(
+        default=None, description="none, auto, required, or a function by its name."
+    )
+    parallel_tool_calls: bool | None = None
+    response_format: ResponseFormatIn | None = Field(
+        default=None, description="text, json_object or json_schema, which a language model follows."
+    )
     filters: FiltersIn = Field(default=FiltersIn(), description="Not of OpenAI: what narrows the search.")
 
     n: Any = Field(default=None, description="1.")
-    response_format: Any = Field(default=None, description="Text only.")
     logprobs: Any = Field(default=None, description="Not supported.")
     top_logprobs: Any = Field(default=None, description="Not supported.")
     logit_bias: Any = Field(default=None, description="Not supported.")
-    tools: Any = Field(default=None, description="Not supported, unless tool_choice is none.")
-    tool_choice: Any = Field(default=None, description="none or auto.")
-    functions: Any = Field(default=None, description="Not supported, unless function_call is none.")
+    functions: Any = Field(default=None, description="Not supported, unless function_call is none: send tools.")
     function_call: Any = Field(default=None, description="none or auto.")
     modalities: Any = Field(default=None, description="Text only.")
     audio: Any = Field(default=None, description="Not supported.")
@@ -158,14 +203,13 @@ class CompletionIn(Schema):
     service_tier: Any = Field(default=None, description="No effect.")
     store: Any = Field(default=None, description="No effect: messages are always kept.")
     metadata: Any = Field(default=None, description="No effect.")
-    parallel_tool_calls: Any = Field(default=None, description="No effect.")
     user: Any = Field(default=None, description="No effect: the owner of the key asks.")
     safety_identifier: Any = Field(default=None, description="No effect.")
     prompt_cache_key: Any = Field(default=None, description="No effect.")
     prompt_cache_options: Any = Field(default=None, description="No effect.")
     prompt_cache_retention: Any = Field(default=None, description="No effect.")
 
-    @field_validator(*(name for name in REFUSED if name not in ("tools", "functions")))
+    @field_validator(*(name for name in REFUSED if name != "functions"))
     @classmethod
     def _asks_for_nothing(cls, value: Any, info: Any) -> Any:
         if value is not None and not _among(value, REFUSED[info.field_name]):
@@ -174,17 +218,32 @@ class CompletionIn(Schema):
 
     @model_validator(mode="after")
     def _fits_together(self) -> CompletionIn:
-        for tools, choice in (("tools", "tool_choice"), ("functions", "function_call")):
-            if getattr(self, tools) not in (None, []) and getattr(self, choice) != "none":
-                raise ValueError(f"{tools}: are not supported here; leave them out, or send {choice}: none")
+        if self.functions not in (None, []) and self.function_call != "none":
+            raise ValueError("functions: are not supported here; send them as tools, or function_call: none")
+        if not self.tools and self.tool_choice not in (None, "none", "auto"):
+            raise ValueError("tool_choice: needs tools")
+        if self.messages[-1].role != "user" and not self.model_fields_sent():
+            raise ValueError("messages: must end with a message of role user")
         if self.stream_options is not None and not self.stream:
             raise ValueError("stream_options: may only be sent with stream: true")
         return self
 
     @property
     def question(self) -> str:
-        """What is asked: the last message, or the question in a prompt of a program (`prompt_question`)."""
-        return prompt_question(self.messages[-1].text, most=MAX_QUERY_CHARACTERS)
+        """What is asked: the person's last message, or the question in a prompt of a program (`prompt_question`)."""
+        asking = next(m for m in reversed(self.messages) if m.role == "user" and m.text.strip())
+        return prompt_question(asking.text, most=MAX_QUERY_CHARACTERS)
+
+    def model_fields_sent(self) -> dict[str, Any]:
+        """Tools and form for a language model; {} where an ordinary answer is wanted."""
+        fields: dict[str, Any] = {}
+        if self.tools and self.tool_choice != "none":
+            fields["tools"] = [tool.model_dump() for tool in self.tools]
+            choices = {"tool_choice": self.tool_choice, "parallel_tool_calls": self.parallel_tool_calls}
+            fields |= {name: value for name, value in choices.items() if value is not None}
+        if self.response_format is not None and self.response_format.type != "text":
+            fields["response_format"] = self.response_format.model_dump(by_alias=True)
+        return fields
 
     @property
     def wants_usage(self) -> bool:

@@ -12,6 +12,7 @@ from typing import Any
 from ragcore.errors import RagError
 from ragcore.llm.reasoning import Piece, ReasoningSplitter
 from ragcore.llm.split_characters import SplitCharacters
+from ragcore.llm.tool_calls import ToolCalls
 from ragcore.server_words import READ_BYTES, one_line, server_words, speaks_protocol
 from ragcore.types import Usage
 
@@ -59,6 +60,7 @@ class CompletionStream:
         self._problem: ValueError | None = None  # to be raised when what came before it was told
         self._splitter = ReasoningSplitter(thinks_first)
         self._texts, self._thoughts = SplitCharacters(), SplitCharacters()
+        self._calls = ToolCalls()
         self._has_chunk = False
         self._other = b""  # what came in the place of a stream
 
@@ -71,6 +73,11 @@ class CompletionStream:
     def has_thought_first(self) -> bool:
         """See `ReasoningSplitter`."""
         return self._splitter.has_thought_first
+
+    @property
+    def tool_calls(self) -> list[Mapping[str, Any]]:
+        """Calls of tools, whole ones once the stream has ended."""
+        return list(self._calls.by_index.values())
 
     @property
     def is_cut(self) -> bool:
@@ -144,7 +151,8 @@ class CompletionStream:
             if self._is_over:
                 break
         piece = self._splitter.feed(self._texts.feed("".join(texts)))
-        return Piece(text=piece.text, reasoning=self._thoughts.feed("".join(thoughts)) + piece.reasoning)
+        thought = self._thoughts.feed("".join(thoughts)) + piece.reasoning
+        return Piece(text=piece.text, reasoning=thought, call_characters=self._calls.take_characters())
 
     def _read_line(self, line: bytes) -> tuple[str, str]:
         """Text and reasoning of a line of the event stream; notes what else it says."""
@@ -188,6 +196,8 @@ class CompletionStream:
             self.finish_reason = self.finish_reason or choice.get("finish_reason")
             delta = choice.get("delta") or {}
             texts.append(delta.get("content") or "")
+            for part in delta.get("tool_calls") or ():
+                self._calls.add(part)
             thoughts.append(delta.get("reasoning_content") or delta.get("reasoning") or "")
         return "".join(texts), "".join(thoughts)
 

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Mapping
 from dataclasses import dataclass, field
 from decimal import Decimal
-from typing import Literal
+from typing import Any, Literal
 
 from ragcore.errors import ModelUnavailableError
 from ragcore.llm.model_profile import UNTESTED, ModelProfile, profile_of
@@ -133,6 +133,7 @@ class EndEvent(GenerationEvent):
     has_thought_first: bool = False  # the text has the end of a reasoning whose beginning was not told
     tier: Tier | None = None
     cost: Decimal | None = None  # of all that was asked, in the currency of the price table; None: not known
+    tool_calls: tuple[Mapping[str, Any], ...] = ()  # as OpenAI's API has them
     is_quoted: bool = False  # no model wrote the text: it is put together from sentences of the sources
 
 

@@ -116,7 +116,7 @@ class OpenAIChatModel:
         """See ports.ChatModel."""
         request = {
             "model": self.name,
-            "messages": [{"role": message.role, "content": message.content} for message in messages],
+            "messages": [{"role": m.role, "content": m.content, **dict(m.fields)} for m in messages],
             "temperature": temperature,
             "max_tokens": max_tokens,
             **STREAMED,
@@ -147,6 +147,7 @@ class OpenAIChatModel:
             model=self.name,
             reported=completion.model,
             has_thought_first=completion.has_thought_first,
+            tool_calls=tuple(completion.tool_calls),
         )
 
     def _silence_ends(self, until: float) -> float:
@@ -305,7 +306,7 @@ class _Answer:
     def take(self, piece: Piece) -> GenerationEvent:
         """The event of a piece, cut at the limit."""
         text = piece.text[: self.characters]
-        self.characters -= len(piece.text) + len(piece.reasoning)
+        self.characters -= len(piece.text) + len(piece.reasoning) + piece.call_characters
         self.parts += [piece.reasoning, text]
         return GenerationEvent(text=text, reasoning=piece.reasoning)
 

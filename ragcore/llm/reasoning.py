@@ -19,13 +19,14 @@ _MOST_BLANKS = 64  # that are held back in front of an answer
 
 @dataclass(frozen=True, slots=True)
 class Piece:
-    """What came at a time: a part of the answer, a part of the reasoning, or both."""
+    """What came at a time: a part of the answer, of the reasoning, of calls of tools, or of several of them."""
 
     text: str = ""
     reasoning: str = ""
+    call_characters: int = 0  # of calls of tools, which are told when they are whole
 
     def __bool__(self) -> bool:
-        return bool(self.text or self.reasoning)
+        return bool(self.text or self.reasoning or self.call_characters)
 
 
 @dataclass(slots=True)

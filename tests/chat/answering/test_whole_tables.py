@@ -2,8 +2,13 @@
 
 import pytest
 
+from knowledge import model_registry
 from knowledge.models import Chunk
+from ragcore.llm.generators import LLMAnswerGenerator
+from ragcore.llm.model_profile import ModelProfile
+from ragcore.llm.openai_chat import OpenAIChatModel
 from tests.factories import ingest
+from tests.scripted_llm import Reply, serving
 
 ROWS = 90
 URGENT = 7
@@ -22,6 +27,23 @@ def alarms(world, request):
     document = ingest(world.owner, world.knowledge_set, written=request.param, alarms=table)["alarms"]
     assert Chunk.objects.filter(version__document=document).count() > 3
     return document
+
+
+@pytest.fixture
+def model(monkeypatch):
+    """Makes a scripted model with this profile, which writes this text, the one of the site."""
+    with serving() as server:
+
+        def use(profile, text):
+            chat = OpenAIChatModel(server.url, "key", "scripted")
+            chat.profile = profile
+            monkeypatch.setattr(model_registry, "chat_model", lambda: chat)
+            monkeypatch.setattr(model_registry, "generator", lambda: LLMAnswerGenerator(chat, profile))
+            server.default = Reply(texts=(text,))
+            return server
+
+        yield use
+        server.release.set()
 
 
 async def test_all_rows_are_counted_wherever_they_stand(api, alarms):
@@ -52,3 +74,21 @@ async def test_rows_without_the_names_of_their_columns_are_not_counted(api, alar
     answer = await api.generate("how many urgent alarms does the P10 have")
 
     assert "in all" not in answer["answer"]
+
+
+async def test_with_a_model_that_only_chooses_sentences_they_are_quoted_as_without_one(api, alarms, model):
+    without = await api.generate("how many urgent alarms does the P10 have", cache=False)
+    model(ModelProfile(way="fill", believes_refusals=False), "There are two [1].")
+
+    answer = await api.generate("how many urgent alarms does the P10 have", cache=False)
+
+    assert answer["answer"] == without["answer"]
+
+
+async def test_a_model_that_writes_gets_no_table_of_many_passages(api, alarms, model):
+    server = model(ModelProfile(), "There are seven [1].")
+
+    await api.generate("how many urgent alarms does the P10 have", cache=False)
+
+    prompt = server.requests[-1].body["messages"][-1]["content"]
+    assert 0 < prompt.count("| urgent") < URGENT
