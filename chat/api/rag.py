@@ -151,8 +151,8 @@ async def query(request: HttpRequest, body: QueryIn) -> dict[str, Any]:
         "answer": shown_text(record, stored.request),
         "sources": serialize_sources(rows) if body.include_sources else [],
         "query": body.query,
-        "rewritten_query": next(iter(record.metadata.rewritten_queries), None),
-        "retrieved_count": record.retrieval_stats.get("after_dedup", 0),
+        "rewritten_query": next(iter(record.metadata.rewritten_queries), body.query),
+        "retrieved_count": record.metadata.chunks_found,
         "generation_time": record.metadata.generate_time,
         "citations": serialize_source_citations(rows),
         "metadata": {

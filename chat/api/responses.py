@@ -280,8 +280,8 @@ class QueryOut(Out):
     answer: str
     sources: list[SourceOut]
     query: str
-    rewritten_query: str | None
-    retrieved_count: int
+    rewritten_query: str = Field(description="The first other form that was searched with, else the question.")
+    retrieved_count: int = Field(description="Passages that the answer could be written from.")
     generation_time: float | None
     citations: list[SourceCitationOut]
     metadata: dict[str, Any]

@@ -92,9 +92,20 @@ async def _lines(
     async with aclosing(events):  # type: ignore[type-var]
         async for event in _joined(opening, events):
             if event.sequence > after or event.type in FINAL:  # nobody waits for an end that never comes
-                async for data in vocabulary(event):
-                    yield _line(event, data)
+                async for line in _lines_of(event, vocabulary):
+                    yield line
     yield DONE
+
+
+async def _lines_of(event: Event, vocabulary: Vocabulary) -> AsyncIterator[str]:
+    """What an event is for a client. The last of several parts has its id: who resumes behind it has had them all."""
+    before: Mapping[str, Any] | None = None
+    async for data in vocabulary(event):
+        if before is not None:
+            yield _line(before)
+        before = data
+    if before is not None:
+        yield f"id: {event.sequence}\n{_line(before)}"
 
 
 async def _joined(opening: Sequence[Event], events: AsyncIterator[Event]) -> AsyncIterator[Event]:
@@ -105,8 +116,8 @@ async def _joined(opening: Sequence[Event], events: AsyncIterator[Event]) -> Asy
             yield event
 
 
-def _line(event: Event, data: Mapping[str, Any]) -> str:
-    return f"id: {event.sequence}\ndata: {json.dumps(data, ensure_ascii=False)}\n\n"
+def _line(data: Mapping[str, Any]) -> str:
+    return f"data: {json.dumps(data, ensure_ascii=False)}\n\n"
 
 
 def generate_vocabulary(*, include_inline: bool, include_citations: bool) -> Vocabulary:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import re
-from collections.abc import Awaitable, Mapping
+from collections.abc import Awaitable, Iterable, Mapping
 from typing import Annotated, Any
 
 from django.db import InterfaceError, OperationalError
@@ -12,7 +12,9 @@ from mcp_types import CallToolResult, TextContent
 from pydantic import BaseModel, Field
 from redis.exceptions import RedisError
 
+from accounts.value_faults import faults_of
 from chat.api.schemas import QueryText, SetId, Word
+from chat.errors import InvalidAnswerRequestError
 from ragcore.errors import RagError
 from ragcore.llm.client import fenced
 from ragcore.text.normalise import visible
@@ -20,25 +22,29 @@ from ragcore.text.normalise import visible
 _BRACKET = re.compile(r"([\[\]<])")
 SOURCE_CHARACTERS = 20_000  # of one answer of fetch_source; a longer text is read on with `offset`
 
+StrictId = Annotated[SetId, Field(strict=True)]  # neither "5" nor true
 Question = Annotated[
     QueryText, Field(description="A question or search words, in Chinese or English; 1 to 2000 characters.")
 ]
 Sets = Annotated[
-    list[SetId | Word] | None,
+    list[StrictId | Word] | None,
     Field(
         max_length=100,
         description="Ids or codes of the knowledge sets to look in (see list_sets); left out: all that you may read.",
     ),
 ]
-TopK = Annotated[int, Field(ge=1, le=50, description="Passages to return, 1 to 50.")]
+TopK = Annotated[int, Field(strict=True, ge=1, le=50, description="Passages to return, 1 to 50.")]
 DocumentId = Annotated[
-    SetId | None, Field(description="Id of a document, from a hit or a citation: its whole text is returned.")
+    StrictId | None, Field(description="Id of a document, from a hit or a citation: its whole text is returned.")
 ]
 ChunkId = Annotated[
-    SetId | None, Field(description="Id of a passage, from a hit or a citation: only this passage is returned.")
+    StrictId | None, Field(description="Id of a passage, from a hit or a citation: only this passage is returned.")
 ]
 Offset = Annotated[
-    int, Field(ge=0, le=10**9, description="Character of the text to begin at; use next_offset of the last call.")
+    int,
+    Field(
+        strict=True, ge=0, le=10**9, description="Character of the text to begin at; use next_offset of the last call."
+    ),
 ]
 
 logger = logging.getLogger(__name__)
@@ -127,6 +133,17 @@ async def result_of(call: Awaitable[BaseModel]) -> CallToolResult:
     return CallToolResult(
         content=[TextContent(type="text", text=as_text(value))], structured_content=value.model_dump(mode="json")
     )
+
+
+def arguments_refused(errors: Iterable[Mapping[str, Any]]) -> CallToolResult:
+    """The error of a call whose arguments do not fit; all faults are told. `errors`: of pydantic's ValidationError."""
+    details = [{"field": ".".join(place), "message": words} for place, words in faults_of(errors)]
+    faults = " ".join(f"{detail['field']}: {detail['message']}" for detail in details)
+    field, _, problem = faults.partition(": ")
+    refusal = InvalidAnswerRequestError("field", field=field, problem=problem)
+    error = {"error": {"code": refusal.code, "message": refusal.message, "details": details}}
+    content = [TextContent(type="text", text=refusal.message)]
+    return CallToolResult(content=content, structured_content=error, is_error=True)
 
 
 def error_result(code: str, message: str, data: Mapping[str, Any]) -> CallToolResult:

@@ -8,15 +8,18 @@ import threading
 from collections.abc import AsyncIterator, Awaitable, Callable, MutableMapping
 from contextlib import asynccontextmanager
 from http import HTTPStatus
+from inspect import signature
 from typing import Any
 
 from django.conf import settings
 from django.db import InterfaceError, OperationalError
 from django.http.request import split_domain_port, validate_host
-from mcp.server.mcpserver import MCPServer
+from mcp.server.mcpserver import Context, MCPServer
+from mcp.server.mcpserver.exceptions import ToolError
 from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
 from mcp.server.transport_security import TransportSecuritySettings
-from mcp_types import ToolAnnotations
+from mcp_types import CallToolResult, InputRequiredResult, ToolAnnotations
+from pydantic import ValidationError
 
 from accounts.errors import NotAuthenticatedError, RateLimitedError
 from chat.api.auth import access_of
@@ -24,8 +27,8 @@ from chat.concurrency import redis_client
 from chat.concurrency.access_watch import run_until_ended
 from chat.concurrency.admission import close_places
 from chat.concurrency.executors import run_db
-from chat.mcp.schemas import UNAVAILABLE
-from chat.mcp.tools import CALLER, CallerOf, Tools, caller_of_fixed_key, caller_of_key, caller_of_request
+from chat.mcp.schemas import UNAVAILABLE, arguments_refused
+from chat.mcp.tools import CALLER, TOOL_SCOPES, CallerOf, Tools, caller_of_fixed_key, caller_of_key, caller_of_request
 from chat.turns.lifecycle import turns_shutdown
 from chat.turns.stream_hub import close_hub
 from knowledge import model_registry
@@ -62,12 +65,29 @@ Send = Callable[[Message], Awaitable[None]]
 Application = Callable[[Scope, Receive, Send], Awaitable[None]]
 
 
+class Server(MCPServer[Any]):
+    """Refuses arguments that do not fit, and those that a tool does not have, in the words of the HTTP API."""
+
+    async def call_tool(
+        self, name: str, arguments: dict[str, Any], context: Context[Any, Any] | None = None
+    ) -> CallToolResult | InputRequiredResult:
+        """See MCPServer."""
+        tool = getattr(Tools, name) if name in TOOL_SCOPES else None
+        if tool is not None and (unknown := set(arguments) - (set(signature(tool).parameters) - {"self", "ctx"})):
+            faults = [{"loc": (argument,), "type": "extra_forbidden", "msg": ""} for argument in sorted(unknown)]
+            return arguments_refused(faults)
+        try:
+            return await super().call_tool(name, arguments, context)
+        except ToolError as error:
+            if isinstance(error.__cause__, ValidationError):
+                return arguments_refused(error.__cause__.errors(include_url=False))
+            raise
+
+
 def mcp_server(caller_of: CallerOf) -> MCPServer[Any]:
     """A server whose tools act for the caller that `caller_of` finds for each call."""
     tools = Tools(caller_of)
-    server: MCPServer[Any] = MCPServer(
-        NAME, title="Ragsite", instructions=INSTRUCTIONS, version="1", log_level="WARNING"
-    )
+    server = Server(NAME, title="Ragsite", instructions=INSTRUCTIONS, version="1", log_level="WARNING")
     # answering keeps the question in the asker's history, but changes nothing that anybody can see
     reading = ToolAnnotations(read_only_hint=True, open_world_hint=False)
     server.add_tool(tools.search, name="search", title="Find passages", description=SEARCH, annotations=reading)

@@ -113,12 +113,13 @@ def llm(monkeypatch) -> Iterator[ScriptedLLM]:
 
 
 async def sse(response: Any) -> list[dict[str, Any]]:
-    """The events of a streamed response: data with the id; the closing [DONE] is checked."""
+    """The events of a streamed response: data with the id, if there is one; the closing [DONE] is checked."""
     text = "".join([part.decode() async for part in response.streaming_content])
     *lines, last = text.strip().split("\n\n")
     assert last == "data: [DONE]"
     events = []
     for line in lines:
-        number, data = line.split("\n")
-        events.append({"id": int(number.removeprefix("id: ")), **json.loads(data.removeprefix("data: "))})
+        *number, data = line.split("\n")
+        event_id = {"id": int(number[0].removeprefix("id: "))} if number else {}
+        events.append({**event_id, **json.loads(data.removeprefix("data: "))})
     return events

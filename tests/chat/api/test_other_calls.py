@@ -55,7 +55,7 @@ async def test_the_second_form_answers_with_its_sources(api, llm):
     assert body["sources"][0]["source"] == "ra"
     assert "four steps" in body["sources"][0]["content"]
     assert body["citations"][0]["source_id"] == body["sources"][0]["id"]
-    assert (body["rewritten_query"], body["metadata"]["status"]) == (None, "answered")
+    assert (body["rewritten_query"], body["metadata"]["status"]) == (body["query"], "answered")
 
 
 async def test_each_question_of_a_batch_has_its_own_result_or_error(api, llm):

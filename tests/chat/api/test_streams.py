@@ -187,6 +187,21 @@ async def test_the_second_form_has_its_own_vocabulary(api, llm):
     assert events[-1]["citations"][0]["citation_num"] == 1
 
 
+async def test_both_ways_of_the_second_form_report_the_same_and_no_id_comes_twice(api, llm):
+    llm.default = Reply(texts=ANSWER)
+
+    whole = (await api.post("/api/v1/rag/query", {"query": QUESTION})).json()
+    events = await sse(await api.post("/api/v1/rag/query-stream", {"query": QUESTION}))
+
+    by_type = {event["type"]: event for event in events}
+    assert by_type["query_rewritten"]["content"] == whole["rewritten_query"]
+    assert by_type["documents_retrieved"]["count"] == whole["retrieved_count"] == len(whole["sources"])
+    assert by_type["generation_complete"]["sources"] == whole["sources"]
+    assert by_type["generation_complete"]["citations"] == whole["citations"]
+    ids = [event["id"] for event in events if "id" in event]
+    assert ids == sorted(set(ids))
+
+
 async def test_sources_are_withheld_from_who_lost_the_right_to_them(api, world, llm):
     llm.script(Reply(texts=ANSWER))
     response = await api.post(STREAM, {"query": QUESTION})

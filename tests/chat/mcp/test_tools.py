@@ -87,11 +87,28 @@ async def test_a_set_that_does_not_exist_is_said_to_not_exist(world, name):
         {"query": "q", "top_k": 51},
         {"query": "q", "sets": [0]},
         {"query": "q", "sets": ["x" * 129]},
+        {"query": "q", "top_k": "5"},
+        {"query": "q", "top_k": 5.0},
+        {"query": "q", "sets": [True]},
+        {"query": "q", "filters": {}},
+        {"query": 5},
         {},
     ],
 )
 async def test_what_the_http_api_refuses_the_tools_refuse_too(world, arguments):
-    assert (await called(world.key, "search", **arguments)).is_error
+    error = await refused(world.key, "search", **arguments)
+
+    assert error["code"] == "invalid"
+    assert all(detail["field"] and detail["message"] for detail in error["details"])
+
+
+async def test_every_argument_that_does_not_fit_is_named_in_words(world):
+    result = await called(world.key, "search", query="", top_k=51)
+
+    assert result.content[0].text == (
+        "The request is not valid. query: This field may not be blank. "
+        "top_k: Ensure this value is less than or equal to 50."
+    )
 
 
 async def test_an_answer_has_citations_that_can_be_read(world, llm):
