@@ -23,8 +23,12 @@ STEP_COLUMNS = 80  # of a step's name: "Step 3. Locate the fault."
 _HEADING = re.compile(r"\s*#{1,6}\s")
 _RULE = re.compile(r"[\s|:\-=*_`~]+")
 _SECTION_NUMBER = re.compile(r"\s*\d+(?:\.\d+)+\s+\S.{0,80}")
+_NUMBER = re.compile(r"\s*\d+(?:\.\d+)+(?=\s)")
 _ENDS = re.compile(r"[。！？.!?;；:：…」』”\")）]\s*\Z")
-_ITEM = re.compile(r"\s{0,3}(?:[-*+•]\s|\d{1,3}(?:[)、．]|\.(?!\d))\s?|[(（]\d{1,3}[)）])")
+_ITEM = re.compile(
+    r"\s{0,3}(?:[-*+•]\s|\d{1,3}(?:[)、．]|\.(?!\d))\s?|[(（](?:\d{1,3}|[一二三四五六七八九十]{1,3})[)）]|[①-⑳]"
+    r"|[(（]?(?:[ivxl]{1,6}|[a-z])[.)）]\s)"
+)
 _ASKS = re.compile(r"(?:问|問|Q(?:uestion)?)\s*\d{0,3}\s*[.:：]\s*(?=\S)", re.IGNORECASE)  # in questions and answers
 _ANSWERS = re.compile(r"(?:答|回答|A(?:nswer)?)\s*\d{0,3}\s*[.:：]\s*(?=\S)", re.IGNORECASE)
 # a sentence that only says where to look
@@ -158,6 +162,7 @@ def _pieces(text: str) -> Iterator[_Piece]:
     paragraph, before = 0, "\n"
     for raw, following in zip(raws, [*raws[1:], ""], strict=False):
         paragraph += _PARAGRAPH_END.search(before) is not None
+        is_title = _is_bare_title(raw, before, following)
         continues, before = not _ends_line(before), raw
         if is_row(raw):
             if is_rule(raw):
@@ -174,7 +179,7 @@ def _pieces(text: str) -> Iterator[_Piece]:
         if title := _title(raw):
             heading = strip_question_mark(title)
             continue
-        if _RULE.fullmatch(raw) or _is_bare_title(raw):
+        if _RULE.fullmatch(raw) or is_title:
             continue
         for piece in _CLAUSE.split(raw) if len(raw) > LONG_CHARS else [raw]:
             plain_piece = plain_text(piece)
@@ -263,9 +268,22 @@ def _answering(plain: str, heading: str) -> str:
     return _ANSWERS.sub("", plain, count=1) if is_question(heading) and _ANSWERS.match(plain) else plain
 
 
-def _is_bare_title(raw: str) -> bool:
-    """A numbered heading of a plain-text document, such as "5.7.1 General"."""
-    return bool(_SECTION_NUMBER.fullmatch(raw.strip())) and not _ENDS.search(raw)
+def _is_bare_title(raw: str, before: str, following: str) -> bool:
+    """A numbered heading of a plain-text document, such as "5.7.1 General", between the text before and behind it.
+
+    A line that is indented, or stands directly above or below one of its own depth, is a point of a list.
+    """
+    if not _SECTION_NUMBER.fullmatch(raw.strip()) or _ENDS.search(raw):
+        return False
+    is_indented = before[len(before.rstrip(" \t")) :] != "" and _ends_line(before)
+    return not is_indented and not _are_siblings(before, raw) and not _are_siblings(raw, following)
+
+
+def _are_siblings(above: str, below: str) -> bool:
+    """Whether two numbered lines of one depth stand directly below each other: 2.1.1, 2.1.2."""
+    numbers = [_NUMBER.match(line) for line in (above, below)]
+    depths = [number[0].count(".") if number is not None else 0 for number in numbers]
+    return bool(depths[0]) and depths[0] == depths[1] and above.count("\n", len(above.rstrip())) == 1
 
 
 def is_mail_head_text(text: str) -> bool:
