@@ -17,6 +17,7 @@ from knowledge.options_draft import NO_DRAFT, Stored
 from knowledge.selectors import sets_readable
 from knowledge.selectors.options import site_options
 from knowledge.types import RetrievalMode
+from ragcore.extractive import RULES_VERSION
 from ragcore.options import AnswerOptions, Resolved, VoiceOptions, options_sha256, resolve
 from ragcore.presets import mode_layers, preset, preset_retrieval_mode
 from ragcore.prompts import load
@@ -69,6 +70,7 @@ class AnswerConfig:
             template=self.template,
             system_prompt=self.system_prompt,
             is_free_only=self.is_free_only,
+            rules=RULES_VERSION,
             retrieval={**self.mode_retrieval, **self.retrieval, **self.preset_retrieval, "mode": self.retrieval_mode},
         )
         return options_sha256(self.options, used)
@@ -88,6 +90,7 @@ class ConfigFingerprint:
     template: str
     system_prompt: str
     is_free_only: bool
+    rules: str  # by which answers are quoted
     retrieval: Mapping[str, object]
 
 

@@ -49,6 +49,7 @@ _FIELD = re.compile(r"(?:[^:：]{1,60}[:：]\s*){0,2}?([^:：]{1,40})[:：]\s*\S
 STEM_LETTERS = 5  # of a word in which its forms agree
 BESIDE_DEFINITION = 1.9  # log-odds below the best sentence from which another one is left out beside a definition
 CLAUSE_COLUMNS = 240  # of what follows the best sentence in its paragraph, with it
+OTHER_THING = 15.0  # log-odds below the best sentence, which only sentences about another code or name are
 FAR = 10.0  # log-odds below the best one: told of another thing, see `named`
 WHOLE = 0.999  # coverage
 NEARLY_BEST = 1.4  # log-odds below the best sentence
@@ -99,12 +100,17 @@ def choose_sentences(
         if not chosen or (is_new and used + length <= limits.most_columns):
             chosen.append(statement)
             used += length
-    core, *points = _together(_with_leads(chosen, statements, question))
+    far = float(scores.max()) - OTHER_THING
+    same = [statement for statement, score in zip(statements, scores, strict=True) if score > far]
+    core, *points = _together(_with_leads(chosen, same, question))
     return SentenceChoice(statements[order[0]], core, tuple(points))
 
 
 def _with_leads(chosen: Sequence[Statement], statements: Sequence[Statement], question: str) -> list[Statement]:
-    """The same sentences, and before each that leans on the one before it ("Rejected for that reason.") that one."""
+    """The same sentences, and before each that leans on the one before it ("Rejected for that reason.") that one.
+
+    `statements`: those that may stand there, none about another thing.
+    """
     before = {(s.source.number, s.position + 1): s for s in statements}
     leads = {id(s): before.get((s.source.number, s.position)) for s in chosen if leans_back(s)}
     chosen_ids = {id(s) for s in chosen}

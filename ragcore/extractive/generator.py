@@ -19,6 +19,7 @@ from ragcore.extractive.answer_patterns import (
     tells_reasons,
 )
 from ragcore.extractive.choice import (
+    OTHER_THING,
     Limits,
     SentenceChoice,
     choose_sentences,
@@ -51,7 +52,13 @@ from ragcore.extractive.formatting import (
     wording_for,
 )
 from ragcore.extractive.lookup_table import TableRows
-from ragcore.extractive.named import about_codes, about_named, named_titles, without_siblings
+from ragcore.extractive.named import (
+    about_codes,
+    about_named,
+    is_named_point,
+    named_titles,
+    without_siblings,
+)
 from ragcore.extractive.own_language import are_foreign
 from ragcore.extractive.quantities import gives_quantity, gives_unit
 from ragcore.extractive.questions import split_questions
@@ -219,7 +226,9 @@ class ExtractiveGenerator:
             statements = [
                 statement
                 for statement in statements
-                if not statement.is_item or columns(statement.text) >= LEAST_DEFINING
+                if not statement.is_item
+                or columns(statement.text) >= LEAST_DEFINING
+                or is_named_point(question, statement)
             ] or statements
         features, scores = self._scored(question, statements, request.earlier_question)
         scores = (
@@ -354,6 +363,8 @@ class ExtractiveGenerator:
             return []
         aspects = aspect_coverage(question, statements, self._tokenizer)
         places = main_source(statements, scores, aspects)
+        same = places[scores[places] > scores.max() - OTHER_THING]
+        places = same if len(same) else places
         runs = choose_runs(
             statements, places, self._relevance.probabilities(features, scores, aspects, question), question
         )

@@ -15,6 +15,8 @@ from ragcore.extractive.sentences import Statement
 from ragcore.ports import FloatArray, Tokenizer
 from ragcore.text.codes import codes_in, versions_in, without_codes
 from ragcore.text.labels import labels_in
+from ragcore.text.point_labels import point_label, point_labels
+from ragcore.text.signed_words import names_another, signed_words
 from ragcore.text.tokenise import stop_words
 
 LEAST_WORDS = 2  # of a title, so that it names something
@@ -78,7 +80,37 @@ def about_codes(question: str, statements: Sequence[Statement]) -> list[int]:
 def without_siblings(question: str, statements: Sequence[Statement], scores: FloatArray) -> FloatArray:
     """float32[n]: the same log-odds, far less for sentences about another thing of the kind that is asked about."""
     scores = _without_other_labels(question, statements, _without_other_headings(question, statements, scores))
-    return _without_other_codes(question, statements, scores)
+    scores = _without_other_points(question, statements, scores)
+    return _without_other_signs(question, statements, _without_other_codes(question, statements, scores))
+
+
+def is_named_point(question: str, statement: Statement) -> bool:
+    """Whether a sentence is the point that a question names by its label: 2.1.2, 附件B."""
+    return point_label(statement.text) in point_labels(question)
+
+
+def _without_other_points(question: str, statements: Sequence[Statement], scores: FloatArray) -> FloatArray:
+    """float32[n]: the same log-odds, far less for all but the point whose label the question names.
+
+    Only where the sources hold one, itself or as a heading.
+    """
+    labels = point_labels(question)
+    if not labels:
+        return scores
+    own_labels = [point_label(statement.text) for statement in statements]
+    heading_labels = [point_label(statement.heading) for statement in statements]
+    is_point = np.array([not labels.isdisjoint(pair) for pair in zip(own_labels, heading_labels, strict=True)])
+    return np.asarray(scores - np.where(is_point, 0.0, SIBLING), np.float32) if is_point.any() else scores
+
+
+def _without_other_signs(question: str, statements: Sequence[Statement], scores: FloatArray) -> FloatArray:
+    """float32[n]: the same log-odds, far less for sentences about C++ where C# is asked about and spoken of."""
+    names = signed_words(question)
+    sentence_names = [signed_words(statement.text) for statement in statements] if names else []
+    if not any(words & names for words in sentence_names):
+        return scores
+    is_other = np.array([names_another(names, words) for words in sentence_names])
+    return np.asarray(scores - np.where(is_other, SIBLING, 0.0), np.float32)
 
 
 def _without_other_labels(question: str, statements: Sequence[Statement], scores: FloatArray) -> FloatArray:

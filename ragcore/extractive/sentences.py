@@ -23,8 +23,17 @@ STEP_COLUMNS = 80  # of a step's name: "Step 3. Locate the fault."
 _HEADING = re.compile(r"\s*#{1,6}\s")
 _RULE = re.compile(r"[\s|:\-=*_`~]+")
 _SECTION_NUMBER = re.compile(r"\s*\d+(?:\.\d+)+\s+\S.{0,80}")
+_HAN = "一二三四五六七八九十百零〇壹贰叁肆伍陆柒捌玖拾"
+_LABEL = re.compile(
+    rf"\s*(?P<label>\d+(?:\.\d+)+(?=\s)|第[{_HAN}\d]{{1,5}}[条條款项項步](?=\s)|附[件录錄表图圖][A-Z{_HAN}\d]{{1,2}}(?=[\s：:])"
+    rf"|(?:步骤|步驟|(?i:step))\s?\d{{1,3}}(?=[\s：:])|[{_HAN}]{{1,3}}[、.．]|[甲乙丙丁戊己庚辛壬癸][、.．])"
+)
+_COUNTED = re.compile(rf"[{_HAN}\dA-Z甲乙丙丁戊己庚辛壬癸]+")
 _ENDS = re.compile(r"[。！？.!?;；:：…」』”\")）]\s*\Z")
-_ITEM = re.compile(r"\s{0,3}(?:[-*+•]\s|\d{1,3}(?:[)、．]|\.(?!\d))\s?|[(（]\d{1,3}[)）])")
+_ITEM = re.compile(
+    r"\s{0,3}(?:[-*+•]\s|\d{1,3}(?:[)、．]|\.(?!\d))\s?|[(（](?:\d{1,3}|[一二三四五六七八九十]{1,3})[)）]|[①-⑳]"
+    r"|[(（]?(?:[ivxl]{1,6}|[a-z])[.)）]\s)"
+)
 _ASKS = re.compile(r"(?:问|問|Q(?:uestion)?)\s*\d{0,3}\s*[.:：]\s*(?=\S)", re.IGNORECASE)  # in questions and answers
 _ANSWERS = re.compile(r"(?:答|回答|A(?:nswer)?)\s*\d{0,3}\s*[.:：]\s*(?=\S)", re.IGNORECASE)
 # a sentence that only says where to look
@@ -158,6 +167,7 @@ def _pieces(text: str) -> Iterator[_Piece]:
     paragraph, before = 0, "\n"
     for raw, following in zip(raws, [*raws[1:], ""], strict=False):
         paragraph += _PARAGRAPH_END.search(before) is not None
+        is_point = _is_point(raw, before, following)
         continues, before = not _ends_line(before), raw
         if is_row(raw):
             if is_rule(raw):
@@ -174,7 +184,7 @@ def _pieces(text: str) -> Iterator[_Piece]:
         if title := _title(raw):
             heading = strip_question_mark(title)
             continue
-        if _RULE.fullmatch(raw) or _is_bare_title(raw):
+        if _RULE.fullmatch(raw) or (_is_bare_title(raw) and not is_point):
             continue
         for piece in _CLAUSE.split(raw) if len(raw) > LONG_CHARS else [raw]:
             plain_piece = plain_text(piece)
@@ -183,7 +193,7 @@ def _pieces(text: str) -> Iterator[_Piece]:
             if plain.endswith((":", "：")) and len(plain) < LONG_CHARS:
                 announced = f"{plain} "
             elif not _LINK.fullmatch(plain) and plain:
-                is_item = bool(_ITEM.match(raw))
+                is_item = is_point or bool(_ITEM.match(raw))
                 yield _Piece(plain, heading, intro.strip(), is_item, paragraph=paragraph, continues=continues)
                 continues = True
     if announced:
@@ -266,6 +276,25 @@ def _answering(plain: str, heading: str) -> str:
 def _is_bare_title(raw: str) -> bool:
     """A numbered heading of a plain-text document, such as "5.7.1 General"."""
     return bool(_SECTION_NUMBER.fullmatch(raw.strip())) and not _ENDS.search(raw)
+
+
+def _is_point(raw: str, before: str, following: str) -> bool:
+    """Whether a line without a full stop is a point of a list by its label, such as 2.1.2, 第三条 or 附件B.
+
+    Headings have such labels, too; a point is indented, or stands directly above or below one with a label of its form.
+    """
+    match = _LABEL.match(raw)
+    if match is None or _ENDS.search(raw):
+        return False
+    is_indented = _ends_line(before) and not before.endswith("\n")
+    return is_indented or _are_siblings(before, raw) or _are_siblings(raw, following)
+
+
+def _are_siblings(above: str, below: str) -> bool:
+    """Whether two lines with labels of one form stand directly below each other."""
+    labels = [_LABEL.match(line) for line in (above, below)]
+    forms = {_COUNTED.sub("#", match["label"]) if match is not None else "" for match in labels}
+    return len(forms) == 1 and "" not in forms and above.count("\n", len(above.rstrip())) == 1
 
 
 def is_mail_head_text(text: str) -> bool:

@@ -15,6 +15,7 @@ from mdit_py_plugins.front_matter import front_matter_plugin
 
 from ragcore.parsing.charset import decode
 from ragcore.parsing.html.pictures import WebPictureCollector
+from ragcore.parsing.inline_marks import without_inline_marks
 from ragcore.parsing.parser_errors import build_document, coded_errors, require_content
 from ragcore.types import Block, BlockKind, ParsedDocument
 
@@ -118,10 +119,11 @@ def _blocks(tokens: Sequence[Token], lines: Sequence[str], collector: WebPicture
         if token.type == "html_block":
             yield from _html(_source(lines, start, end), collector)
         elif token.type == "heading_open":
-            yield Block(kind="heading", text=tokens[index + 1].content, level=int(token.tag[1]))
+            yield Block(kind="heading", text=without_inline_marks(tokens[index + 1].content), level=int(token.tag[1]))
         else:
-            source = _source(lines, start, end)
-            yield Block(kind=_KINDS.get(token.type) or _paragraph_kind(source), text=source)
+            source, kind = _source(lines, start, end), _KINDS.get(token.type)
+            source = source if kind in ("code", "formula") else without_inline_marks(source)
+            yield Block(kind=kind or _paragraph_kind(source), text=source)
     yield from _uncovered(lines[covered:])
 
 

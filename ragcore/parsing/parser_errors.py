@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 
@@ -10,6 +11,8 @@ from ragcore.types import Block, ParsedDocument, Picture
 
 # libxml2 reports lack of memory, entity bombs and absurd nesting as syntax errors
 _LIMITS = ("memory allocation failed", "amplification", "excessive depth")
+# neither white space nor a mark without width
+_VISIBLE = re.compile("[^\\s\u00ad\u200b-\u200f\u202a-\u202e\u2060-\u2064\ufeff]")
 
 
 @contextmanager
@@ -47,7 +50,7 @@ def build_document(
 
     Raises EmptyDocumentError when none has, and no page or picture is left that character recognition may read.
     """
-    filled = tuple(block for block in blocks if block.text.strip())
+    filled = tuple(block for block in blocks if _VISIBLE.search(block.text))
     if not filled and not pictures and not unread_pages:
         raise EmptyDocumentError(name=name)
     return ParsedDocument(

@@ -26,7 +26,11 @@ _SIGNED = re.compile(
 _YEAR = re.compile(r"[a-z]{0,2}(?:19|20)\d\d")  # FY2017 names a time
 _CODE = re.compile(
     r"(?<![A-Za-z0-9.])(?:[A-Za-z]+(?:[-_/][A-Za-z]+)*[-_]?\d[A-Za-z0-9]*(?:[-_./][A-Za-z0-9]+)*"
-    r"|\d+(?:\.\d+){2,}[A-Za-z0-9]*|0[xX][0-9A-Fa-f]{2,}|\d{3,}-(?=[A-Z0-9]*[A-Z])[A-Z0-9]{2,})(?![A-Za-z0-9])"
+    r"|\d+(?:\.\d+){2,}[A-Za-z0-9]*|\d{6,}(?:-\d+)+|0[xX][0-9A-Fa-f]{2,}|\d{3,}-(?=[A-Z0-9]*[A-Z])[A-Z0-9]{2,})(?![A-Za-z0-9])"
+)
+_SPACED = re.compile(
+    r"(?<![A-Za-z0-9/-])(?!(?:EUR|USD|GBP|RMB|CNY|JPY|HKD|UTC|GMT|TOP) )([A-Z]{2,6}) (\d{3,6})(?![\d%°]|[.,:]\d)",
+    re.ASCII,
 )
 _VERSION = re.compile(r"[Vv]?(\d+(?:\.\d+)+)")
 _JOINT = re.compile(r"[^A-Za-z0-9]+")
@@ -36,11 +40,12 @@ def codes_in(text: str) -> list[str]:
     """The codes of a text in order, each once: letters and digits in lower case, a version without its "v".
 
     Also what is told apart by its number: "#12", 4号线, by its sign: C++, A+, 5G-A, and paths: "/home". A short code
-    keeps its hyphen.
+    keeps its hyphen, and a standard its space: "RFC 3339".
     """
     plain = nfkc(text)
     places = [(m.start(), folded_code(m.group())) for m in _CODE.finditer(plain) if _is_name(m.group())]
     places += [(m.start(), re.sub(r"\s", "", m.group())) for m in _NUMBERED.finditer(plain)]
+    places += [(m.start(), m.group().lower()) for m in _SPACED.finditer(plain) if not _YEAR.fullmatch(m[2])]
     places += [(m.start(), m.group().lower()) for m in _SIGNED.finditer(plain)]
     places += [(m.start(), m.group()) for m in _PATH.finditer(plain)]
     return list(dict.fromkeys(code for _place, code in sorted(places)))
@@ -77,6 +82,8 @@ def _is_there(code: str, plain: str) -> bool:
     if short := _SHORT.fullmatch(code):
         letters, digits = short[1] or short[3], short[2] or short[4]
         return re.search(rf"(?<![a-z0-9]){letters}[-\s]?{digits}(?!\d)", plain) is not None
+    if " " in code:  # also ISO/IEC 9001 and GB/T 50016
+        return re.search(rf"(?<!\d){code.partition(' ')[2]}(?!\d)", plain) is not None
     if code[-1] in "+#":
         return re.search(rf"(?<![a-z0-9]){re.escape(code)}(?![a-z_+#])", plain) is not None
     if code[1:3] == "g-":  # 5G-A is also written out: 5G-Advanced

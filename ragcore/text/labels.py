@@ -11,7 +11,7 @@ from collections.abc import Iterable
 from ragcore.text.normalise import nfkc
 from ragcore.text.tokenise import stop_words
 
-_ENGLISH = re.compile(r"(?<![A-Za-z0-9_-])([A-Za-z][A-Za-z-]{2,20}) (\d{1,3}|[A-Z])(?![A-Za-z0-9_%°/+-]|[.,:]\d)")
+_ENGLISH = re.compile(r"(?<![A-Za-z0-9_-])([A-Za-z][A-Za-z-]{2,20}) (\d{1,3}[A-Z]?|[A-Z])(?![A-Za-z0-9_%°/+-]|[.,:]\d)")
 _CHINESE = re.compile(r"([\u4e00-\u9fff]{2})(?:口|号)?([A-Z])(?![A-Za-z0-9])")
 _HAN_NUMBERS = {han: str(number) for number, han in enumerate("一二三四五六七八九", start=1)} | {"两": "2", "兩": "2"}
 _ENGLISH_NUMBERS = ("one", "two", "three", "four", "five", "six", "seven", "eight", "nine")

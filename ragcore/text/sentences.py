@@ -21,11 +21,12 @@ _LINE = re.compile(r"[^\n]*(?:\n[ \t\r]*)+|[^\n]+\Z")
 _MEASURE = r"\d{1,3}\.\d+(?:\s*[a-z%°,;)]|\s*[kMGT]?(?:Hz|bit|bps|B|W|V)\b)"  # "0.1 for 60 s"; "5.7 General" is a title
 _BLOCK_START = re.compile(
     rf"\s*(?:#{{1,6}}\s|[-*+•·●▪◦]\s|(?!{_MEASURE})\d{{1,3}}[.)、．]\s?|[(（]\d{{1,3}}[)）]|[|>]|```|~~~"
-    r"|[一二三四五六七八九十]{1,3}、)"
+    r"|[一二三四五六七八九十]{1,3}、|[(（]?(?:[ivxl]{1,6}|[a-z])[.)）]\s)"
 )
 _WHOLE_LINE = re.compile(r"\s*(?:#{1,6}\s|\||```|~~~)")  # headings, table rows and fences end with their line
 _LIST_NUMBER = re.compile(
-    r"\s*(?:[-*+>]\s+)*(?:\d{1,3}|[A-Za-z]|(?i:step|case|note|example|phase|stage|rule|test|item|part|section)\s+\d{1,3})\Z"
+    r"\s*(?:[-*+>]\s+)*(?:\d{1,3}|[A-Za-z]|[ivxl]{1,6}|[IVXL]{1,6}|[一二三四五六七八九十]{1,3}|[甲乙丙丁戊己庚辛壬癸]"
+    r"|(?i:step|case|note|example|phase|stage|rule|test|item|part|section)\s+\d{1,3})\Z"
 )  # also "Step 1. Open the cabinet."
 _DOTTED = re.compile(r"(?:[A-Z]\.)+[A-Z]")  # P.R. China
 _INLINE_NUMBER = re.compile(r"(?P<colon>[:：]\s*)?(?<!\d)(?P<number>\d{1,2})\Z")  # "Causes: 1. Dust 2. Heat"

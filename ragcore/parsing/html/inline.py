@@ -20,6 +20,8 @@ _INLINE = frozenset(
 )
 _SILENT = frozenset(("rp", "annotation", "annotation-xml"))
 _ICON_PIXELS = 24
+_LEVELS = {"sup": RAISED, "sub": LOWERED}
+_SHIFTED = re.compile(r"vertical-align\s*:\s*(super|sub)\b", re.IGNORECASE)
 
 _TEX_CLASSES = re.compile(r"(?:^|[-_ ])(?:math|tex|latex|mathjax|mwe-math\S*)(?:$|[-_ ])", re.IGNORECASE)
 _TWO_PARTS = {
@@ -83,8 +85,9 @@ class InlineText:
             return f"`{text.strip()}`"
         if name == "q":
             return f"\u201c{text.strip()}\u201d"
-        if name in ("sup", "sub") and node.find("a") is None:
-            level = RAISED if name == "sup" else LOWERED
+        if name == "sup" and _leads_to_note(node, text):
+            return f"[^{text.strip()}]"
+        if level := _level(node):
             return on_level(text, level, before=_beside(node.previous_sibling), after=_beside(node.next_sibling))
         return text if _runs_inside(name) else f"\n{text}\n"
 
@@ -123,6 +126,26 @@ def _sources(tag: Tag) -> list[str]:
 def _is_icon(tag: Tag) -> bool:
     sizes = [str(tag.get(side) or "").removesuffix("px") for side in ("width", "height")]
     return any(size.isdecimal() and len(size) < 4 and int(size) <= _ICON_PIXELS for size in sizes)
+
+
+def _level(node: Tag) -> int:
+    """Whether an element raises or lowers its text, by its name or its style; marks of notes that lead away do not."""
+    if node.find("a") is not None:
+        return 0
+    if node.name in _LEVELS:
+        return _LEVELS[node.name]
+    match = _SHIFTED.search(str(node.get("style") or "")) if node.name == "span" else None
+    return _LEVELS["sub" if match[1].lower() == "sub" else "sup"] if match else 0
+
+
+def _leads_to_note(node: Tag, text: str) -> bool:
+    """Whether a raised number is a link to a note: without brackets it would be a digit of the figure before it."""
+    link = node.find("a") or node.find_parent("a")
+    return (
+        link is not None
+        and link.get_text(strip=True) == text.strip()
+        and re.fullmatch(r"\d{1,3}", text.strip()) is not None
+    )
 
 
 def _beside(node: PageElement | None) -> str:

@@ -112,10 +112,10 @@ class _BodyReader:
         label, depth = self._label(node, style) if text else (None, 0)
         if style.role == "body" and label is not None:
             # labels such as 第三条 or (a) are no Markdown list marks, and stay what they are
-            self._items.append(f"{'  ' * depth}{label} {text}".rstrip() if label else f"{'  ' * depth}{text}")
+            self._items.append(f"{'  ' * depth}{label}{text}")
         elif text:
             yield from self._end_list()
-            yield from self._plain(style, f"{label} {text}" if label and label != "-" else text)
+            yield from self._plain(style, _numbered(label, text))
         for block in self._graphics(node):
             yield from self._end_list()
             yield block
@@ -138,7 +138,7 @@ class _BodyReader:
             yield Block(kind="paragraph", text=text, style=style.name)
 
     def _label(self, node: Element, style: Style) -> tuple[str | None, int]:
-        """The automatic number of a paragraph and its depth; None where it has none."""
+        """The automatic number of a paragraph with the gap behind it, and its depth; None where it has none."""
         direct = numbering_of(node)
         number, depth = direct or style.numbering or ("0", 0)
         if not number and style.numbering:  # the paragraph changes the level only
@@ -172,7 +172,7 @@ class _BodyReader:
             if node.tag == W + "p":
                 text = paragraph_text(node, self.links)
                 label = self._label(node, paragraph_style(node, self.styles))[0] if text else None
-                yield f"{label} {text}" if label and label != "-" else text
+                yield _numbered(label, text)
                 for box in text_boxes(node):
                     yield from self._cell_texts(box)
             elif node.tag == W + "tbl":
@@ -189,6 +189,11 @@ class _BodyReader:
                 yield from chart_blocks(read_xml(blob))
             elif blob:
                 yield Block(kind="list", text=diagram_list(read_xml(blob)))
+
+
+def _numbered(label: str | None, text: str) -> str:
+    """A heading or a paragraph of a cell with its number; bullets go."""
+    return f"{label}{text}" if label and label != "- " else text
 
 
 def _heading(text: str, level: int) -> Iterator[Block]:

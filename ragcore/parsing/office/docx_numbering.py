@@ -37,6 +37,7 @@ class Level:
     is_legal: bool = False  # the numbers of all levels in digits
     restarts_below: int | None = None  # a number of a level above it (its depth below this) begins it anew; None: any
     style: str = ""  # the paragraph style that stands on this level
+    gap: str = " "  # between the number and the text
 
 
 @dataclass(slots=True)
@@ -48,7 +49,7 @@ class Numbering:
     counters: dict[str, dict[int, int]] = field(default_factory=dict)
 
     def label(self, number: str, depth: int) -> str | None:
-        """The label of the next paragraph at a level: "-" for bullets, None if there is no such list."""
+        """The label of the next paragraph at a level with the gap behind it: "- " for bullets, None: no such list."""
         levels = self.levels.get(number)
         if levels is None or depth not in levels:
             return None
@@ -60,10 +61,11 @@ class Numbering:
             if restarts_below is None or depth < restarts_below:
                 del counts[deeper]
         if level.format == "bullet":
-            return "-"
+            return "- "
         if level.format == "none":
             return ""
-        return re.sub(r"%([1-9])", lambda m: _number(int(m[1]) - 1, level, levels, counts), level.text).strip()
+        label = re.sub(r"%([1-9])", lambda m: _number(int(m[1]) - 1, level, levels, counts), level.text).strip()
+        return f"{label}{level.gap}" if label else ""
 
     def depth_of(self, number: str, style: str, depth: int) -> int:
         """The level of a list that names a paragraph style; `depth` where none does."""
@@ -116,6 +118,7 @@ def _level(node: Element) -> Level:
         is_legal=node.find(W + "isLgl") is not None and (value("isLgl", "1") or "1") not in ("0", "false", "off"),
         restarts_below=int(restart) if restart.isdecimal() else None,
         style=value("pStyle", ""),
+        gap="" if value("suff", "tab") == "nothing" else " ",
     )
 
 

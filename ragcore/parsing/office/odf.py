@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from ragcore.errors import CorruptDocumentError, ResourceLimitError
-from ragcore.parsing.office.odf_text import DRAW, OFFICE, PRESENTATION, TABLE, TEXT, OdfReader, list_marks
+from ragcore.parsing.office.odf_text import DRAW, OFFICE, PRESENTATION, TABLE, TEXT, OdfReader, list_marks, text_levels
 from ragcore.parsing.office.package import check_package
 from ragcore.parsing.office.xml import Element, Package, bounded_int
 from ragcore.parsing.parser_errors import build_document, coded_errors, require_content
@@ -54,7 +54,8 @@ def open_document(content: bytes, *, name: str, kind: str) -> tuple[OdfReader, E
     body = root.find(f"{OFFICE}body/{OFFICE}{kind}") if root is not None else None
     if body is None:
         raise CorruptDocumentError(name=name, problem=f"no {kind} inside")
-    return OdfReader(package, list_marks(package.xml("styles.xml"), root)), body
+    styles = package.xml("styles.xml")
+    return OdfReader(package, list_marks(styles, root), text_levels(styles, root)), body
 
 
 def document_metadata(package: Package) -> dict[str, str]:
@@ -187,6 +188,8 @@ def _slide_blocks(reader: OdfReader, slide: Element, number: int) -> Iterator[Bl
     content = [block for shape in shapes if shape.tag != PRESENTATION + "notes" for block in reader.blocks([shape])]
     notes = _notes(reader, slide)
     heading = reader.cell_text(title) if title is not None else ""
+    if not (heading or notes or any(block.text.strip() for block in content)):
+        return
     is_chinese = language_of(" ".join([heading, notes, *(block.text for block in content)])) == "zh"
     heading = heading or (f"第 {number} 页" if is_chinese else f"Slide {number}")
     yield Block(kind="heading", text=heading, level=1, page=number)

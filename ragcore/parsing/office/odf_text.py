@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
 from ragcore.parsing.office.graphics import OfficePictureCollector
 from ragcore.parsing.office.number_words import number_text
 from ragcore.parsing.office.xml import Element, Package, bounded_int
+from ragcore.parsing.raised import LOWERED, RAISED, levelled_text
 from ragcore.parsing.tables import Cell, table_markdown
 from ragcore.types import Block
 
@@ -32,6 +33,10 @@ _FORMATS = {
     "i": "lowerRoman",
     "I": "upperRoman",
     "一, 二, 三, ...": "chineseCounting",
+    "壹, 贰, 叁, ...": "chineseLegalSimplified",
+    "甲, 乙, 丙, ...": "ideographTraditional",
+    "①, ②, ③, ...": "decimalEnclosedCircle",
+    "１, ２, ３, ...": "decimalFullWidth",
 }
 
 
@@ -51,6 +56,7 @@ class OdfReader:
 
     package: Package
     lists: dict[tuple[str, int], Mark]
+    levels: Mapping[str, int] = field(default_factory=dict)  # style of letters -> RAISED or LOWERED
     collector: OfficePictureCollector = field(default_factory=OfficePictureCollector)
     notes: list[str] = field(default_factory=list)
     page: int | None = None
@@ -89,25 +95,26 @@ class OdfReader:
 
     def text(self, node: Element) -> str:
         """The words of a paragraph; frames in it are left to their own blocks."""
-        return "".join(self._pieces(node)).strip()
+        return levelled_text(self._pieces(node, 0)).strip()
 
-    def _pieces(self, node: Element) -> Iterator[str]:
-        yield node.text or ""
+    def _pieces(self, node: Element, level: int) -> Iterator[tuple[str, int]]:
+        """Texts of an element that stands on a level, each with its own one."""
+        yield node.text or "", level
         for child in node:
             tag = child.tag
             if tag == TEXT + "s":
-                yield " " * bounded_int(child.get(TEXT + "c"), 1, high=MAX_SPACES)
+                yield " " * bounded_int(child.get(TEXT + "c"), 1, high=MAX_SPACES), level
             elif tag == TEXT + "tab":
-                yield "\t"
+                yield "\t", level
             elif tag == TEXT + "line-break":
-                yield "\n"
+                yield "\n", level
             elif tag == TEXT + "note":
-                yield self._note(child)
+                yield self._note(child), 0
             elif tag == DRAW + "frame" and child.get(TEXT + "anchor-type") == "as-char":
-                yield self._formula(child) or self._picture(child)
+                yield self._formula(child) or self._picture(child), 0
             elif tag not in _GONE and not tag.startswith(DRAW):
-                yield from self._pieces(child)
-            yield child.tail or ""
+                yield from self._pieces(child, self.levels.get(child.get(TEXT + "style-name") or "", level))
+            yield child.tail or "", level
 
     def _note(self, note: Element) -> str:
         body = note.find(TEXT + "note-body")
@@ -230,6 +237,18 @@ def repeats(node: Element, kind: str) -> int:
 
 def _within(node: Element, ancestor: Element) -> bool:
     return any(parent is ancestor for parent in node.iterancestors())
+
+
+def text_levels(*roots: Element | None) -> dict[str, int]:
+    """The styles of letters that raise or lower them ("super 58%", "-33% 58%"), by name; a later root wins."""
+    levels: dict[str, int] = {}
+    for style in (style for root in roots if root is not None for style in root.iter(STYLE + "style")):
+        properties = style.find(STYLE + "text-properties")
+        shift = ((properties.get(STYLE + "text-position") or "") if properties is not None else "").partition(" ")[0]
+        if style.get(STYLE + "family") == "text" and shift and shift.strip("-0%."):
+            is_lowered = shift == "sub" or shift.startswith("-")
+            levels[style.get(STYLE + "name") or ""] = LOWERED if is_lowered else RAISED
+    return levels
 
 
 def list_marks(*roots: Element | None) -> dict[tuple[str, int], Mark]:

@@ -90,12 +90,14 @@ class _SlideReader:
         self.title = ""
 
     def slide(self, slide: Any, page: int) -> list[Block]:
-        """A heading, the content in reading order, the notes."""
+        """A heading, the content in reading order, the notes; nothing for a slide without any of them."""
         title = slide.shapes.title
         heading = " ".join(body_text(title._element).split()) if title is not None else ""
         skipped = title._element if heading else None
         content = [block for shape in _ordered(slide.shapes, skipped) for block in self._shape(shape, page, 0)]
         notes = _notes(slide)
+        if not (heading or notes or any(block.text.strip() for block in content)):
+            return []
         slide_text = " ".join([heading, notes, *(block.text for block in content)])
         is_chinese = language_of(slide_text) == "zh"
         self.title = self.title or heading

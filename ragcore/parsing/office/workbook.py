@@ -19,6 +19,7 @@ from openpyxl.styles.numbers import BUILTIN_FORMATS, is_date_format, is_timedelt
 from openpyxl.utils.datetime import CALENDAR_MAC_1904, CALENDAR_WINDOWS_1900, from_excel
 
 from ragcore.errors import CorruptDocumentError
+from ragcore.parsing.links import linked
 from ragcore.parsing.office.number_formats import GENERAL, display, display_text
 from ragcore.parsing.office.xml import Element, Package, transitional
 from ragcore.parsing.raised import LOWERED, RAISED, levelled_text
@@ -27,6 +28,9 @@ S = "{http://schemas.openxmlformats.org/spreadsheetml/2006/main}"
 _R = "{http://schemas.openxmlformats.org/officeDocument/2006/relationships}"
 _ESCAPED = re.compile(r"_x([0-9A-Fa-f]{4})_")
 _REFERENCE = re.compile(r"\$?([A-Za-z]{1,3})\$?(\d{1,7})")
+_LINK = re.compile(
+    r"\s*HYPERLINK\(\s*\"(?P<address>[^\"]{1,2000})\"\s*(?:,\s*\"(?P<words>[^\"]{1,1000})\"\s*)?\)\s*", re.IGNORECASE
+)
 _LEVELS = {"superscript": RAISED, "subscript": LOWERED}
 MAX_COLUMN = 16_384
 # Formats that have a number and no code in the file, where Excel speaks Chinese (18.8.30)
@@ -101,6 +105,11 @@ class Workbook:
         if kind == "inlineStr":
             inline = cell.find(S + "is")
             return self._text(string_text(inline), cell) if inline is not None else ""
+        if (link := _LINK.fullmatch(shown_formula)) is not None:
+            return linked(
+                self._text(value if value and kind == "str" else link["words"] or link["address"], cell),
+                link["address"],
+            )
         if not value:
             if not shown_formula or kind == "str" and value is not None:
                 return ""

@@ -34,8 +34,8 @@ NEARLY_WHITE = 245
 Matrix = tuple[float, float, float, float, float, float]
 Sides = tuple[float, float, float, float]  # left, top, right, bottom
 _IDENTITY: Matrix = (1.0, 0.0, 0.0, 1.0, 0.0, 0.0)
-MIN_PIXELS = 100  # both ways
-MIN_POINTS = 36.0
+MIN_PIXELS, MIN_POINTS = 100, 36.0  # both ways, or
+STRIP_PIXELS, STRIP_POINTS = (200, 48), (120.0, 14.0)  # width and height of a line of text
 MAX_PICTURES = 200  # of one document
 MAX_PICTURE_BYTES = 8 * 1024 * 1024
 MAX_TOTAL_BYTES = 32 * 1024 * 1024
@@ -228,7 +228,10 @@ class PdfPictureCollector:
 
 def _is_worth_keeping(placed: PlacedPicture, text: PageText) -> bool:
     x0, y0, x1, y1 = placed.sides
-    if min(placed.width, placed.height) < MIN_PIXELS or min(x1 - x0, y1 - y0) < MIN_POINTS:
+    pixels, points = (placed.width, placed.height), (x1 - x0, y1 - y0)
+    sizes = zip((*pixels, *points), (*STRIP_PIXELS, *STRIP_POINTS), strict=True)
+    is_strip = all(size >= least for size, least in sizes)
+    if not is_strip and (min(pixels) < MIN_PIXELS or min(points) < MIN_POINTS):
         return False
     if x1 < 0 or y1 < 0 or x0 > text.width or y0 > text.height:
         return False

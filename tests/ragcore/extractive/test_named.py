@@ -146,3 +146,53 @@ def test_what_is_said_of_another_label_is_no_answer():
 )
 def test_an_abbreviation_is_spelt_out_by_the_words_beside_it(question, text, is_told):
     assert spells_out(question, [text]) is is_told
+
+
+POINTS = source(
+    1,
+    "第一章 规定\n  第一条 钥匙由班长保管\n  第二条 备用钥匙封存于财务室\n第二章 罚则\n  第三条 丢失钥匙罚款 200 元",
+)
+CLAUSES = source(1, "II 检验\n  2.1 周期\n    2.1.1 外部检验每年一次\n    2.1.2 内部检验每三年一次")
+PAPERS = source(1, "1. 附件\n  附件A 清单表\n  附件B 图纸表")
+
+
+@pytest.mark.parametrize(
+    ("question", "passage", "answer"),
+    [
+        ("第二条是什么", POINTS, "第二条 备用钥匙封存于财务室"),
+        ("第三条规定了什么？", POINTS, "第三条 丢失钥匙罚款 200 元"),
+        ("2.1.2 的内容是什么？", CLAUSES, "2.1.2 内部检验每三年一次"),
+        ("附件B是什么？", PAPERS, "附件B 图纸表"),
+    ],
+)
+def test_a_point_is_found_by_its_label(question, passage, answer):
+    request = GenerationRequest(question=question, sources=(passage,), language="zh")
+
+    assert ExtractiveGenerator(TOKENIZER).blocks(request)[0].replace("**", "").startswith(answer)
+
+
+SIGNED = source(
+    1,
+    "C# 开发岗要求三年经验，由刘洋面试。\n\nC++ 开发岗要求五年经验，由赵强面试。\n\nA+ 级供应商账期为 60 天。\n\n"
+    "A 级供应商账期为 45 天。\n\n5G-A 基站的功耗为 980 W。\n\n5G 基站的功耗为 870 W。",
+)
+
+
+@pytest.mark.parametrize(
+    ("question", "said", "unsaid"),
+    [
+        ("C#开发岗要求几年经验？", "三年", "五年"),
+        ("C++ 开发岗由谁面试？", "赵强", "刘洋"),
+        ("A+级供应商的账期是多少天", "60", "45"),
+        ("A级供应商的账期？", "45", "60"),
+        ("5G 基站功耗？", "870", "980"),
+        ("5G-A 基站的功耗是多少？", "980", "870"),
+    ],
+)
+def test_names_that_only_a_sign_tells_apart_are_not_answered_by_each_other(question, said, unsaid):
+    request = GenerationRequest(question=question, sources=(SIGNED,), language="zh")
+
+    text = "".join(ExtractiveGenerator(TOKENIZER).blocks(request))
+
+    assert said in text
+    assert unsaid not in text

@@ -3,6 +3,8 @@ from __future__ import annotations
 import time
 from base64 import b64encode
 
+import pytest
+
 from ragcore.parsing import parse
 from tests.ragcore.parsing.pack import PNG
 
@@ -119,3 +121,19 @@ def test_a_long_run_of_blanks_costs_no_time():
 
     assert time.process_time() - begin < 2
     assert [text for _, text in found][-2:] == ["one", "two"]
+
+
+@pytest.mark.parametrize(
+    ("source", "text"),
+    [
+        ("At most 10<sup>6</sup> Ω on 25 m<sup>2</sup>.", "At most 10^6 Ω on 25 m²."),
+        ("2400<sup>3</sup> parts of CO<sub>2</sub>.", "2400[^3] parts of CO2."),
+        ("| a | b |\n| --- | --- |\n| x | 10<sup>-4</sup> Pa |", "| a | b |\n| --- | --- |\n| x | 10^-4 Pa |"),
+        ("See `10<sup>6</sup>`.", "See `10<sup>6</sup>`."),
+        ("在<ruby>亳<rt>bó</rt>州<rt>zhōu</rt></ruby>换乘。", "在亳州换乘。"),
+        ("<ruby>東京<rp>(</rp><rt>とうきょう</rt><rp>)</rp></ruby>駅", "東京（とうきょう）駅"),
+        ("```\n10<sup>6</sup>\n```", "```\n10<sup>6</sup>\n```"),
+    ],
+)
+def test_raised_figures_and_readings_inside_a_line_are_plain_text(source, text):
+    assert parse(f"{source}\n".encode(), name="a.md").blocks[0].text == text

@@ -18,7 +18,7 @@ def test_indentation_of_the_first_line_stays():
     assert parse(b"\n\n    indented", name="a.log").blocks[0].text == "    indented"
 
 
-@pytest.mark.parametrize("content", [b" \n\t\n", b"\x00\x00\x00", b"\xef\xbb\xbf"])
+@pytest.mark.parametrize("content", [b" \n\t\n", b"\x00\x00\x00", b"\xef\xbb\xbf", "\u200b\u3000\u2060\n".encode()])
 def test_a_file_without_text_is_empty(content):
     with pytest.raises(EmptyDocumentError):
         parse(content, name="a.txt")

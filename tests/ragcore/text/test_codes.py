@@ -26,6 +26,8 @@ from ragcore.text.codes import codes_in, missing_codes, without_codes
         ("4号线班车几点发车", ["4号线"]),
         ("what was decided in meeting #12", ["#12"]),
         ("5号开会，step 2 of A-3", []),
+        ("工单 20260511-07 由谁处理", ["2026051107"]),
+        ("RFC 3339 and GB 50016, since CES 2024 for EUR 1200", ["rfc 3339", "gb 50016"]),
     ],
 )
 def test_names_with_digits_and_versions_are_codes(question, codes):
@@ -80,6 +82,10 @@ def test_what_a_text_says_itself_is_never_missing_in_it(question, other):
         ("5G-A 是什么", "5G 是", ["5g-a"]),
         ("5G-A 是什么", "5G-Advanced 是", []),
         ("a+b, 50+ and #", "", []),
+        ("工单 20260511-08 由谁处理", "工单 20260511-07 由李敏处理", ["2026051108"]),
+        ("RFC 3338 规定什么", "RFC 3339 规定时间格式", ["rfc 3338"]),
+        ("ISO 9001, GB 50016", "ISO/IEC 9001 and GB/T 50016-2014", []),
+        ("ALM 1234", "ALM-1235", ["alm 1234"]),
     ],
 )
 def test_a_code_is_neither_the_beginning_nor_the_end_of_another_one(question, text, missing):

@@ -60,6 +60,14 @@ def test_a_wrapped_line_is_joined_with_the_next_and_a_short_one_is_not():
     assert split_sentences(short) == ["General\n", "The antenna is here."]
 
 
+def test_points_with_letters_and_roman_numbers_stand_alone():
+    text = "The owner pays\n  (a) the site\n    i. water\n    ii. power\n  b) the tax\n甲. 范围\n"
+
+    assert [s.strip() for s in split_sentences(text)] == [
+        "The owner pays", "(a) the site", "i. water", "ii. power", "b) the tax", "甲. 范围",
+    ]  # fmt: skip
+
+
 @pytest.mark.parametrize(
     ("line", "goes_on"),
     [("0.1 for 60 seconds.", True), ("1.8 GHz and below.", True), ("5.7 General", False), ("1.Open it.", False)],

@@ -201,6 +201,9 @@ def test_another_format_under_the_name_of_a_page_is_refused():
         ("25 m<sup>2</sup> and 10<sup>6</sup> Ω", "25 m² and 10^6 Ω"),
         ("2400<sup>3</sup> parts of CO<sub>2</sub>", "2400[^3] parts of CO2"),
         ("the word<sup>1</sup>", "the word[^1]"),
+        ('2400<sup><a href="#n3">3</a></sup> parts', "2400[^3] parts"),
+        ('10<a href="#n3"><sup>3</sup></a> parts', "10[^3] parts"),
+        ('10<span style="font-size: 8px; vertical-align: super">6</span> Ω', "10^6 Ω"),
         ("log<sub>10</sub>5 on the 1<sup>st</sup>", "log_{10}5 on the 1st"),
     ],
 )

@@ -166,6 +166,14 @@ def test_a_legal_level_counts_all_levels_in_digits():
     assert found == "Article I a\nArticle II b\n  2.1 c"
 
 
+def test_a_number_without_a_gap_stands_at_its_text():
+    levels = level(0, "chineseCountingThousand", "第%1步：", '<w:suff w:val="nothing"/>')
+
+    assert texts(with_body(item("断电"), item("挂牌"), numbering=definition(3, levels))) == [
+        "第一步：断电\n第二步：挂牌"
+    ]
+
+
 def test_a_level_that_never_restarts_counts_on():
     levels = level(0, "decimal", "%1.") + level(1, "lowerLetter", "%2)", '<w:lvlRestart w:val="0"/>')
 

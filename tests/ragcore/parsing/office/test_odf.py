@@ -158,3 +158,27 @@ def test_readings_do_not_cut_the_word_and_notes_stand_with_their_cells():
         ("paragraph", "亳州仓库")
     ]
     assert blocks(odf_bytes("spreadsheet", sheet), "a.ods")[1][1].endswith("| x | B (covered by He Jun) |")
+
+
+def test_raised_and_lowered_figures_are_told_apart():
+    styles = "".join(
+        f'<style:style style:name="{name}" style:family="text">'
+        f'<style:text-properties style:text-position="{shift} 58%"/></style:style>'
+        for name, shift in (("up", "super"), ("above", "33%"), ("down", "sub"), ("line", "0%"))
+    )
+    body = (
+        '<text:p>10<text:span text:style-name="up">7</text:span> Ω, 8 m<text:span text:style-name="above">2</text:span>'
+        ', H<text:span text:style-name="down">2</text:span>S, 10<text:span text:style-name="line">6</text:span> and '
+        '3200<text:span text:style-name="up">4</text:span> parts</text:p>'
+    )
+
+    assert blocks(odf_bytes("text", body, styles=styles)) == [
+        ("paragraph", "10^7 Ω, 8 m², H2S, 106 and 3200[^4] parts")
+    ]
+
+
+def test_a_slide_with_nothing_on_it_leaves_nothing():
+    page = "<draw:page><draw:frame><draw:text-box>%s</draw:text-box></draw:frame></draw:page>"
+    body = page % "" + page % "<text:p>Hall 4</text:p>"
+
+    assert blocks(odf_bytes("presentation", body), "a.odp") == [("heading", "Slide 2"), ("paragraph", "Hall 4")]

@@ -9,7 +9,7 @@ from pptx.enum.chart import XL_CHART_TYPE
 from pptx.oxml import parse_xml
 from pptx.util import Inches
 
-from ragcore.errors import CorruptDocumentError, PasswordProtectedError
+from ragcore.errors import CorruptDocumentError, EmptyDocumentError, PasswordProtectedError
 from ragcore.parsing import parse
 from ragcore.parsing.office.graphics import diagram_list
 from ragcore.parsing.office.pptx import Placed, reading_order
@@ -65,6 +65,16 @@ def test_hidden_slides_are_read_too():
         add_slide(presentation, TITLE_ONLY, "Hidden")._element.set("show", "0")
 
     assert blocks(pptx_bytes(write)) == [("heading", "Shown"), ("heading", "Hidden")]
+
+
+def test_a_slide_with_nothing_on_it_leaves_nothing():
+    def write(presentation):
+        add_slide(presentation)
+        add_text(add_slide(presentation), "Hall 4")
+
+    assert blocks(pptx_bytes(write)) == [("heading", "Slide 2"), ("paragraph", "Hall 4")]
+    with pytest.raises(EmptyDocumentError):
+        parse(pptx_bytes(add_slide), name="a.pptx")
 
 
 def test_numbered_paragraphs_count_and_others_have_no_mark():

@@ -336,3 +336,17 @@ def test_the_address_of_a_link_is_kept():
         workbook.active["A2"].hyperlink = "https://intranet.example/m?id=7"
 
     assert "| [pump](https://intranet.example/m?id=7) | 1 |" in cells_of(xlsx_bytes(write))
+
+
+@pytest.mark.parametrize(
+    ("formula", "shown"),
+    [
+        ('=HYPERLINK("https://intranet.example/m?id=7","pump")', "[pump](https://intranet.example/m?id=7)"),
+        ('=HYPERLINK("https://intranet.example/m")', "https://intranet.example/m"),
+        ('=HYPERLINK(A1,"pump")', '`=HYPERLINK(A1,"pump")`'),
+    ],
+)
+def test_a_link_that_a_formula_makes_is_shown_by_its_words(formula, shown):
+    assert f"| {shown} | 1 |" in cells_of(
+        xlsx_bytes(lambda workbook: fill(workbook.active, [("manual", "n"), (formula, 1)]))
+    )

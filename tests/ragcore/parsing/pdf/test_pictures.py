@@ -56,6 +56,14 @@ def test_a_jpeg_is_kept_as_the_file_has_it():
     assert Image.open(BytesIO(found.pictures[0].content)).size == (200, 150)
 
 
+def test_a_line_of_text_as_a_picture_is_kept():
+    found = document(
+        [[(photo(size=(400, 60)), 100, 400, 260, 39, "PNG"), (photo(size=(60, 400)), 100, 100, 30, 200, "PNG")]]
+    )
+
+    assert [Image.open(BytesIO(picture.content)).size for picture in found.pictures] == [(400, 60)]
+
+
 def test_logos_on_many_pages_ornaments_and_backgrounds_are_left_out():
     logo, ornament, background = photo("red"), photo("blue", (60, 200)), photo("grey", (300, 400))
     placed = [[(logo, 20, 700, 120, 90, "PNG")] for _ in range(4)]
