@@ -4,6 +4,7 @@ PYTHON ?= $(shell command -v python3.11 || command -v python3.12 || command -v p
 VENV := .venv
 PEERS_VENV := .venv-bench
 AUDIT_VENV := .venv-audit
+CLIENTS_VENV := .venv-clients
 BIN := $(VENV)/bin
 # Packages are compiled when they are first imported: most of their modules never are.
 INSTALL := -m pip install --disable-pip-version-check --quiet --no-input --no-compile
@@ -16,7 +17,7 @@ PYTEST := $(BIN)/python -m pytest -n $(WORKERS) --dist loadfile --no-loadscope-r
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help run test test-full test-security lint-style lint-types pytest faults load bench bench-ingest bench-retrieval bench-scale bench-churn bench-hops bench-rewriting bench-answers bench-everyday bench-llm bench-grounding bench-latency bench-cost bench-cache bench-fairness snapshot-answers code-figures lint lint-security audit sbom install install-dev llama browser directory lock clean pin-images bench-diagnosis bench-judge bench-lexicon bench-triples bench-paths bench-facts bench-graph bench-nightly bench-failures bench-finetune bench-switch bench-set-models bench-sentences bench-use
+.PHONY: help run test clients test-full test-security lint-style lint-types pytest faults load bench bench-ingest bench-retrieval bench-scale bench-churn bench-hops bench-rewriting bench-answers bench-everyday bench-llm bench-grounding bench-latency bench-cost bench-cache bench-fairness snapshot-answers code-figures lint lint-security audit sbom install install-dev llama browser directory lock clean pin-images bench-diagnosis bench-judge bench-lexicon bench-triples bench-paths bench-facts bench-graph bench-nightly bench-failures bench-finetune bench-switch bench-set-models bench-sentences bench-use
 .DELETE_ON_ERROR:
 
 help: ## This list
@@ -28,7 +29,7 @@ run: install $(if $(LLM_FILE),$(if $(LLM_BASE_URL),,llama)) ## Start everything 
 test: lint-style browser ## All checks: lint and the short form of every test (WORKERS)
 	@$(MAKE) --no-print-directory -j2 lint-types pytest
 
-test-full: lint browser directory ## The long forms, too: many examples, every corruption, every page, 50 rounds of kill -9; hours
+test-full: lint browser directory clients ## The long forms, too: many examples, every corruption, every page, 50 rounds of kill -9; hours
 	TESTS_FULL=1 SCHEMATHESIS_EXAMPLES=$(or $(SCHEMATHESIS_EXAMPLES),100) $(PYTEST)
 	@$(MAKE) --no-print-directory faults
 
@@ -176,6 +177,13 @@ browser: ## Chromium and a Chinese font for the browser tests, nginx for the tes
 	@scripts/ensure_chromium.sh
 	@scripts/ensure_nginx.sh
 
+clients: $(CLIENTS_VENV)/.installed ## LangChain and LlamaIndex for the tests of other programs, in an environment of their own
+
+$(CLIENTS_VENV)/.installed: tests/chat/clients/requirements.txt
+	$(PYTHON) -m venv $(CLIENTS_VENV)
+	$(CLIENTS_VENV)/bin/python $(INSTALL) -r $<
+	@touch $@
+
 directory: install-dev ## OpenLDAP and the extra `ldap` for the tests of signing in with a directory
 	@scripts/ensure_ldap.sh $(BIN)/python
 
@@ -187,7 +195,7 @@ lock: install-dev $(AUDIT_VENV)/.installed ## Write the lock files from what is 
 
 clean: ## Remove caches; data (var) and .venv stay
 	rm -rf .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis staticfiles
-	find . -name __pycache__ -type d -not -path './$(VENV)/*' -not -path './$(PEERS_VENV)/*' -not -path './$(AUDIT_VENV)/*' -prune -exec rm -rf {} +
+	find . -name __pycache__ -type d -not -path './$(VENV)/*' -not -path './$(PEERS_VENV)/*' -not -path './$(AUDIT_VENV)/*' -not -path './$(CLIENTS_VENV)/*' -prune -exec rm -rf {} +
 
 $(VENV)/.created:
 	@test -n "$(PYTHON)" || { echo "Python 3.11 or 3.12 is needed; set PYTHON=/path/to/python3.11" >&2; exit 1; }
