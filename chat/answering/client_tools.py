@@ -94,11 +94,11 @@ class ClientCompletion:
                     end = event
         self.calls, self.is_cut = end.tool_calls, end.is_cut
         self._check(end)
-        done = time.monotonic()
+        ended = time.monotonic()
         metadata = AnswerMetadata(
-            total_time=round(done - begun, 3),
+            total_time=round(ended - begun, 3),
             retrieve_time=round(searched - begun, 3),
-            generate_time=round(done - searched, 3),
+            generate_time=round(ended - searched, 3),
             chunks_found=len(outcome.hits),
             model=end.model or model.name,
             usage=usage_counts(end.usage),

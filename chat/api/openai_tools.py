@@ -89,8 +89,8 @@ async def _lines(
                 if text := stops.feed(piece):
                     yield _line(chunks.choice({"content": text}))
         except RagError as error:
-            told = {"code": error.code, "message": error_message(error), "details": []}
-            yield _line({"error": {**told, "type": "server_error", "param": None}})
+            problem = {"code": error.code, "message": error_message(error), "details": []}
+            yield _line({"error": {**problem, "type": "server_error", "param": None}})
             yield DONE
             return
         if rest := stops.flush():
