@@ -14,7 +14,7 @@ from hypothesis import settings
 
 SHORT, FULL = "short", "full"
 MANY = 10  # times as many examples in the full form
-SYSTEMATIC_REQUESTS = 5  # for each operation of the API in the short form
+SYSTEMATIC_REQUESTS = 3  # for each operation of the API in the short form
 # the files of a folder that one process runs: they share a running product, and the parsed modules of the product
 TOGETHER = ("tests/browser/", "tests/house/")
 # the longest one first: a process that begins one at the end leaves the others without work; the second and the third
@@ -41,8 +41,8 @@ def examples(number: int) -> int:
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Leave long forms out of the short one, give every test a name of its own, and put the longest files first."""
     if not is_full():
-        config.hook.pytest_deselected(items=[item for item in items if item.get_closest_marker("full")])
-        items[:] = [item for item in items if not item.get_closest_marker("full")]
+        config.hook.pytest_deselected(items=[item for item in items if is_long(item)])
+        items[:] = [item for item in items if not is_long(item)]
     for item in items:
         if label := getattr(item, "operation_label", None):
             name_schemathesis_test(item, label)
@@ -50,6 +50,12 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         raise pytest.UsageError("two tests have the same id: processes that share the work would run one of them")
     places = {scope: place for place, scope in enumerate(LONG_FILES)}
     items.sort(key=lambda item: places.get(scope_of(item.nodeid), len(places)))
+
+
+def is_long(item: pytest.Item) -> bool:
+    """Whether a test is left to the full form; `full(but_for=…)` names the class that runs it in both."""
+    mark = item.get_closest_marker("full")
+    return mark is not None and getattr(getattr(item, "cls", None), "__name__", "") != mark.kwargs.get("but_for")
 
 
 def scope_of(nodeid: str) -> str:

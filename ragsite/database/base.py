@@ -2,14 +2,23 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from django.db.backends.base.base import NO_DB_ALIAS
 from django_prometheus.db.backends.postgresql.base import DatabaseWrapper as MeasuredWrapper
 
+from ragsite.database.measured import measured_cursor
 from ragsite.database.pool import CheckedPool
 
 
 class DatabaseWrapper(MeasuredWrapper):  # type: ignore[misc]  # the library has no types
     """Connections come from a CheckedPool; the options of `pool` are those of psycopg_pool."""
+
+    def get_connection_params(self) -> dict[str, Any]:
+        """Django's, with measured cursors."""
+        params: dict[str, Any] = super(MeasuredWrapper, self).get_connection_params()
+        params["cursor_factory"] = measured_cursor(params["cursor_factory"], self.alias, self.vendor)
+        return params
 
     @property
     def pool(self) -> CheckedPool | None:

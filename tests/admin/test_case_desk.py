@@ -29,24 +29,40 @@ pytestmark = pytest.mark.django_db(transaction=True)
 CASES = "admin:feedback_badcase_changelist"
 
 
-@pytest.fixture
-def reviewer():
-    return make_admin("reviewer")
+def desk_make():
+    reviewer, asker = make_admin("reviewer"), make_user("asker", clearance=1)
+    radio = make_set("radio", owners=[reviewer])
+    return reviewer, asker, radio, ingest(reviewer, radio, **TEXTS)
 
 
 @pytest.fixture
-def asker(db):
-    return make_user("asker", clearance=1)
+def desk(request):
+    """A reviewer, somebody who asks, a set and its documents, made once for the tests that need the documents."""
+    if "documents" in request.fixturenames:
+        return request.getfixturevalue("shared_rows")(desk_make)
+    request.getfixturevalue("transactional_db")
+    reviewer = make_admin("reviewer")
+    return reviewer, make_user("asker", clearance=1), make_set("radio", owners=[reviewer]), {}
 
 
 @pytest.fixture
-def radio(reviewer) -> KnowledgeSet:
-    return make_set("radio", owners=[reviewer])
+def reviewer(desk):
+    return desk[0]
 
 
 @pytest.fixture
-def documents(reviewer, radio):
-    return ingest(reviewer, radio, **TEXTS)
+def asker(desk):
+    return desk[1]
+
+
+@pytest.fixture
+def radio(desk) -> KnowledgeSet:
+    return desk[2]
+
+
+@pytest.fixture
+def documents(desk):
+    return desk[3]
 
 
 def asked(asker, question=QUESTION, **request) -> BadCase:

@@ -18,28 +18,13 @@ from feedback.models import BadCase
 from feedback.resolutions import MOST_AT_ONCE
 from feedback.services import vote_record
 from tests.admin.conftest import signed_in
-from tests.admin.test_case_desk import act, again, asked, page_of
-from tests.evaluation.test_diagnosis import TEXTS
-from tests.factories import ingest, make_admin, make_set, make_user, scope_of
+from tests.admin.test_case_desk import act, again, asked, asker, desk, documents, page_of, reviewer
+from tests.factories import make_admin, scope_of
 
 pytestmark = pytest.mark.django_db(transaction=True)
+__all__ = ["asker", "desk", "documents", "reviewer"]  # fixtures
 LIST = "admin:feedback_badcase_changelist"
 OFF_TOPIC = "How do I reset my Windows password?"
-
-
-@pytest.fixture
-def reviewer():
-    return make_admin("reviewer")
-
-
-@pytest.fixture
-def asker(db):
-    return make_user("asker", clearance=1)
-
-
-@pytest.fixture
-def documents(reviewer):
-    return ingest(reviewer, make_set("radio", owners=[reviewer]), **TEXTS)
 
 
 @pytest.fixture

@@ -58,6 +58,7 @@ def test_names_that_got_a_second_one_are_looked_for():
 
 
 @pytest.mark.django_db
+@pytest.mark.full
 def test_a_set_is_measured_without_and_with_its_lexicon(tmp_path, monkeypatch):
     folder = tmp_path / "tiny_set"
     folder.mkdir()

@@ -13,6 +13,7 @@ def rows(table):
     return [[cell.strip() for cell in line.strip("|").split("|")] for line in table.splitlines()[2:]]
 
 
+@pytest.mark.full
 def test_the_demo_sets_give_a_row_for_every_arm():
     table = rows(run(folders=[], limit=5))
 

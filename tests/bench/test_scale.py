@@ -58,6 +58,7 @@ def test_a_small_corpus_is_loaded_measured_and_without_drift(tmp_path):
 
 
 @pytest.mark.django_db(transaction=True)
+@pytest.mark.full
 def test_documents_come_and_go_beside_a_reader(tmp_path, monkeypatch):
     from bench.scale import churn
     from knowledge.indexes import search_space
@@ -75,6 +76,7 @@ def test_documents_come_and_go_beside_a_reader(tmp_path, monkeypatch):
 
 
 @pytest.mark.django_db(transaction=True)
+@pytest.mark.full
 def test_vectors_alone_are_loaded_measured_and_found_loaded(tmp_path, monkeypatch):
     from bench.scale import vectors
     from knowledge.models import VectorCells

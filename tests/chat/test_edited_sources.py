@@ -25,8 +25,6 @@ from knowledge.services.edits import chunk_replace, edit_undo
 from knowledge.view_models import document_view, source_view
 from tests.factories import ingest, make_set, make_user, scope_of
 
-pytestmark = pytest.mark.django_db
-
 BEFORE = "The warranty lasts 12 months. It begins on the day of delivery."
 AFTER = "The warranty lasts 9 months. It begins on the day of delivery."
 
@@ -37,9 +35,7 @@ def english():
         yield
 
 
-@pytest.fixture
-def world(db):
-    """An answer that cites a passage whose owner changed 12 to 9 months."""
+def world_make():
     owner = make_user()
     document = ingest(owner, make_set("terms", owners=[owner]), warranty=BEFORE)["warranty"]
     old = chunks_of(scope=scope_of(owner), document_id=document.pk).get()
@@ -64,6 +60,15 @@ def world(db):
         segment="The warranty lasts 9 months.",
     )
     return SimpleNamespace(owner=owner, document=document, old=old, chunk=chunk, message=message, talk=talk)
+
+
+pytestmark = [pytest.mark.django_db, pytest.mark.starts_from(make=world_make)]
+
+
+@pytest.fixture
+def world(kept_rows):
+    """An answer that cites a passage whose owner changed 12 to 9 months."""
+    return kept_rows
 
 
 def record(world) -> CitationRecord:

@@ -42,8 +42,7 @@ $E = mc^2$
 """
 
 
-@pytest.fixture
-def message(db, redis_client) -> Message:
+def message_make() -> Message:
     owner = make_user()
     document = ingest(owner, make_set("radio", owners=[owner], name="Radio"), timer="The timer waits for two seconds.")[
         "timer"
@@ -61,6 +60,14 @@ def message(db, redis_client) -> Message:
         version=document.live_version,
     )
     return made
+
+
+pytestmark = pytest.mark.starts_from(make=message_make)
+
+
+@pytest.fixture
+def message(kept_rows, redis_client) -> Message:
+    return kept_rows
 
 
 def fetched(message: Message, kind: str, *, name: str = "message_export"):

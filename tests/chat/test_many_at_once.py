@@ -1,6 +1,6 @@
 """Many clients, and unfriendly ones, against two web processes, a scripted model, and a Redis of their own.
 
-The full form (TESTS_FULL=1) has as many clients as people fear; the short one a tenth.
+The full form (TESTS_FULL=1) has as many clients as people fear; the short one far fewer.
 """
 
 import asyncio
@@ -35,10 +35,10 @@ STREAM = "/api/v1/rag/generate/stream"
 QUESTION = "What does a handover do?"
 ANSWER = Reply(texts=("A handover moves ", "a terminal from one cell ", "to another [1]."))
 HELD = Reply(texts=("A handover moves ", "a terminal from one cell ", "to another [1]."), hold_before=1)
-SILENT = 200 if is_full() else 20
-LEAVING = 100 if is_full() else 10
-EQUAL = 50 if is_full() else 20
-STREAMS = 20 if is_full() else 10
+SILENT = 200 if is_full() else 12
+LEAVING = 100 if is_full() else 5
+EQUAL = 50 if is_full() else 10
+STREAMS = 20 if is_full() else 6
 DISCONNECTS = 1000  # in the full form alone
 FOLLOWED = 8  # answers at a time
 DEADLINE_SECONDS = 60

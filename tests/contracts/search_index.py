@@ -1,5 +1,7 @@
 """What every backend of the search must do. Subclass as TestX with a fixture `index`, see tests/knowledge/backends.
 
+The module of a subclass is marked `starts_from(make=corpus_make)`: its tests share one corpus.
+
 `index.ports(user, sets=…, filters=…)` gives the ports bound to the rights of a user, `index.settle()` brings the
 backend to what Postgres has. What is expected is computed here from the rows, by other means than the backends use.
 """
@@ -33,6 +35,25 @@ TEXTS = {
 }
 VISIBILITY = ["everyone", "members"]
 QUESTIONS = ["How does random access begin?", "alarm of the base station", "随机接入前导码", "apples and flour", "unit"]
+
+
+def corpus_make():
+    owner = make_admin()
+    common = make_set("common", owners=[owner])
+    return owner, common, ingest(owner, common, **TEXTS)
+
+
+def labelled_make():
+    """Four documents that differ in sets, tags and metadata."""
+    owner = make_admin()
+    one, radio = make_set("one", owners=[owner]), make_set("radio", owners=[owner], axis="X")
+    north = make_set("north", owners=[owner], axis="Y")
+    made = ingest(owner, one, one="alpha one") | ingest(owner, radio, x="alpha two")
+    made |= ingest(owner, north, y="alpha three") | ingest(owner, radio, north, xy="alpha four")
+    change(made["one"], tags=["资料", "a"])
+    change(made["x"], metadata={"product": "BTS", "year": 2024})
+    change(made["y"], tags=["b"], metadata={"product": "MME"})
+    return owner, made
 
 
 def lexical(ports, question, limit=100):
@@ -108,18 +129,17 @@ class SearchIndexContract:
         return prefix(768)
 
     @pytest.fixture
-    def owner(self):
-        return make_admin()
+    def owner(self, request):
+        return request.getfixturevalue("kept_rows")[0] if "corpus" in request.fixturenames else make_admin()
 
     @pytest.fixture
-    def common(self, owner):
-        return make_set("common", owners=[owner])
+    def common(self, kept_rows):
+        return kept_rows[1]
 
     @pytest.fixture
-    def corpus(self, index, owner, common):
-        made = ingest(owner, common, **TEXTS)
+    def corpus(self, index, kept_rows):
         index.settle()
-        return made
+        return kept_rows[2]
 
     # ── words ──
 
@@ -360,14 +380,9 @@ class SearchIndexContract:
         ],
         ids=lambda value: str(sorted(value)) if isinstance(value, set) else str(value),
     )
-    def test_filters_narrow_what_is_found(self, index, owner, filters, expected):
-        one, radio = make_set("one", owners=[owner]), make_set("radio", owners=[owner], axis="X")
-        north = make_set("north", owners=[owner], axis="Y")
-        made = ingest(owner, one, one="alpha one") | ingest(owner, radio, x="alpha two")
-        made |= ingest(owner, north, y="alpha three") | ingest(owner, radio, north, xy="alpha four")
-        change(made["one"], tags=["资料", "a"])
-        change(made["x"], metadata={"product": "BTS", "year": 2024})
-        change(made["y"], tags=["b"], metadata={"product": "MME"})
+    @pytest.mark.starts_from(make=labelled_make)
+    def test_filters_narrow_what_is_found(self, index, kept_rows, filters, expected):
+        owner, made = kept_rows
         index.settle()
         ports = index.ports(owner, filters=filters)
 

@@ -104,6 +104,7 @@ def test_one_thing_is_added_in_one_file(example, tmp_path):
     assert done.returncode == 0, done.stderr
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("example", examples(), ids=lambda example: example.title)
 def test_without_its_file_it_is_not_there(example):
     done = subprocess.run(

@@ -296,6 +296,7 @@ def slices_until_pairs(row, between=lambda job: None) -> None:
             slice_run(job_id=job_of(row).pk)
 
 
+@pytest.mark.full
 def test_a_training_lets_others_in_between_while_it_collects_and_can_be_cancelled_there(
     admin, radio, stops_before_rounds, monkeypatch
 ):

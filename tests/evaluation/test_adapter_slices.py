@@ -25,13 +25,34 @@ from tests.factories import ingest, make_admin, make_set
 from tests.knowledge.test_embedder_switch import bag_of_words
 from tests.scripted_llm import Reply, serving
 
-pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("few_general_texts")]
-
 ASKING = "Dear colleague, could you please tell me who of our friendly department would be responsible"
 NOISE = {
     f"letter-{n}": f"{ASKING} for letter {n}? Dear friendly colleague, please tell our responsible department."
     for n in range(12)
 }
+
+
+def told_make():
+    """A set with documents, and a golden case about each of them but for the letters."""
+    admin = make_admin("admin")
+    radio = make_set("radio", owners=[admin])
+    return admin, radio, told_in(admin, radio)
+
+
+def told_in(admin, radio):
+    made = ingest(admin, radio, **{word: f"{word.capitalize()} work: see shelf {word}." for word in WORDS}, **NOISE)
+    rows = [GoldenRow(question=f"{ASKING} for the {word}?", relevant=(word,), answers=(word,)) for word in WORDS]
+    found = golden_import(tenant=admin.tenant, name="radio", rows=rows).golden_set
+    found.sets.add(radio)
+    GoldenSet.objects.filter(pk=found.pk).update(guards=False)
+    return made
+
+
+pytestmark = [
+    pytest.mark.django_db,
+    pytest.mark.usefixtures("few_general_texts"),
+    pytest.mark.starts_from(make=told_make),
+]
 
 
 @pytest.fixture(autouse=True)
@@ -41,24 +62,18 @@ def _few_rounds(monkeypatch):
 
 
 @pytest.fixture
-def admin(db):
-    return make_admin("admin")
+def admin(request, db):
+    return request.getfixturevalue("kept_rows")[0] if "told" in request.fixturenames else make_admin("admin")
 
 
 @pytest.fixture
-def radio(admin):
-    return make_set("radio", owners=[admin])
+def radio(request, admin):
+    return request.getfixturevalue("kept_rows")[1] if "told" in request.fixturenames else make_set(owners=[admin])
 
 
 @pytest.fixture
-def told(admin, radio):
-    """Documents, and a golden case about each of them but for the letters."""
-    made = ingest(admin, radio, **{word: f"{word.capitalize()} work: see shelf {word}." for word in WORDS}, **NOISE)
-    rows = [GoldenRow(question=f"{ASKING} for the {word}?", relevant=(word,), answers=(word,)) for word in WORDS]
-    found = golden_import(tenant=admin.tenant, name="radio", rows=rows).golden_set
-    found.sets.add(radio)
-    GoldenSet.objects.filter(pk=found.pk).update(guards=False)
-    return made
+def told(kept_rows):
+    return kept_rows[2]
 
 
 @pytest.fixture
@@ -92,12 +107,10 @@ def delete(admin, document):
 # ── the embedding model ─────────────────────────────────────────────────────────────────────────
 
 
-def test_a_worker_that_was_restarted_goes_on_with_the_model_of_the_registry(
-    admin, radio, server_model, request, monkeypatch
-):
+def test_a_worker_that_was_restarted_goes_on_with_the_model_of_the_registry(admin, radio, server_model, monkeypatch):
     site_uses(server_model)
     setup_refresh(now=True)
-    request.getfixturevalue("told")
+    told_in(admin, radio)
     setup_forget()
     row = start(admin, radio)
     assert row.model == "words"

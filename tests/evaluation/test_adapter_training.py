@@ -69,6 +69,12 @@ def start(admin, radio, *origins):
     return training_start(scope=scope_for(admin), actor=admin, set_id=radio.pk, **given)
 
 
+@pytest.fixture
+def few_rounds(monkeypatch):
+    """A training ends three rounds after its best one, where its figures do not matter."""
+    monkeypatch.setattr(train_adapter, "PATIENCE", 3)
+
+
 def trained(admin, radio, *origins) -> QueryAdapter:
     return ended(start(admin, radio, *origins))
 
@@ -163,6 +169,7 @@ def test_two_trainings_of_a_set_at_once_are_refused(admin, radio, golden):
     assert again.number == 2
 
 
+@pytest.mark.usefixtures("few_rounds")
 def test_a_cancelled_training_leaves_nothing_and_may_be_tried_again(admin, radio, golden, monkeypatch):
     monkeypatch.setattr(trainings, "STORED_SECONDS", 0.0)
     who = {"scope": scope_for(admin), "actor": admin}
@@ -280,6 +287,7 @@ def test_cases_of_a_long_document_prepare_each_passage_once(admin, radio, golden
     assert max(asked[text] for text in texts) == 1
 
 
+@pytest.mark.usefixtures("few_rounds")
 @pytest.mark.parametrize(("low", "is_said"), [(-0.01, True), pytest.param(0.02, False, marks=pytest.mark.full)])
 def test_a_gain_that_may_be_chance_is_called_so(admin, radio, golden, low, is_said):
     row = trained(admin, radio)
@@ -303,6 +311,7 @@ def test_a_version_in_use_is_shown_however_many_trainings_follow(admin, radio):
     assert "Questions use the original vectors." not in page
 
 
+@pytest.mark.usefixtures("few_rounds")
 def test_the_reason_for_a_version_that_has_not_passed_is_in_the_audit_log(admin, radio, golden):
     row = trained(admin, radio)
     GoldenSet.objects.filter(pk=golden.pk).update(guards=True)
@@ -316,6 +325,7 @@ def test_the_reason_for_a_version_that_has_not_passed_is_in_the_audit_log(admin,
     assert event.data["reason"] == "Held-out says more."
 
 
+@pytest.mark.usefixtures("few_rounds")
 def test_the_pages_start_follow_and_switch(admin, radio, golden):
     client = signed_in(admin)
     page = f"{reverse('admin:evaluation_adapters_set')}?set={radio.pk}"

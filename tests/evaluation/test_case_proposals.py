@@ -44,18 +44,26 @@ def sent(monkeypatch):
     monkeypatch.setattr(queue, "send", lambda *_args: None)
 
 
-@pytest.fixture
-def admin(db) -> User:
-    return make_admin("admin")
-
-
-@pytest.fixture
-def golden_set(admin) -> GoldenSet:
+def golden_set_make() -> tuple[User, GoldenSet]:
+    admin = make_admin("admin")
     home = make_set("radio", owners=[admin])
     ingest(admin, home, **TEXTS)
     made = GoldenSet.objects.create(tenant=admin.tenant, name="radio", created_by=admin)
     made.sets.add(home)
-    return made
+    return admin, made
+
+
+pytestmark = pytest.mark.starts_from(make=golden_set_make)
+
+
+@pytest.fixture
+def admin(request, db) -> User:
+    return request.getfixturevalue("kept_rows")[0] if "kept_rows" in request.fixturenames else make_admin("admin")
+
+
+@pytest.fixture
+def golden_set(kept_rows) -> GoldenSet:
+    return kept_rows[1]
 
 
 def started(admin, golden_set, *, wanted=10, with_model=False, styles=()) -> Job:

@@ -50,13 +50,8 @@ TEXTS = {
 RETRIEVAL = ConfigurationPlan(name="live", component=RunConfiguration.Component.RETRIEVAL)
 
 
-@pytest.fixture
-def admin(db) -> User:
-    return make_admin("admin")
-
-
-@pytest.fixture
-def golden_set(admin) -> GoldenSet:
+def golden_set_make() -> tuple[User, GoldenSet]:
+    admin = make_admin("admin")
     home = make_set("radio", owners=[admin])
     ingest(admin, home, **TEXTS)
     rows = [
@@ -71,7 +66,20 @@ def golden_set(admin) -> GoldenSet:
     ]
     golden = golden_import(tenant=admin.tenant, name="radio", rows=rows).golden_set
     golden.sets.add(home)
-    return golden
+    return admin, golden
+
+
+pytestmark = pytest.mark.starts_from(make=golden_set_make)
+
+
+@pytest.fixture
+def admin(request, db) -> User:
+    return request.getfixturevalue("kept_rows")[0] if "kept_rows" in request.fixturenames else make_admin("admin")
+
+
+@pytest.fixture
+def golden_set(kept_rows) -> GoldenSet:
+    return kept_rows[1]
 
 
 def retrieval_run(admin: User, golden_set: GoldenSet, **options) -> EvaluationRun:

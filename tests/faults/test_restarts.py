@@ -22,9 +22,10 @@ from ragsite.embedded.postgres import binaries
 from ragsite.embedded.processes import free_port, wait_until
 from ragsite.embedded.services import EmbeddedServices, Services
 from tests.factories import ingest, make_admin, make_set
+from tests.forms_plugin import is_full
 from tests.live_site import await_answer, child_environment, running
 
-REQUESTS = 60
+REQUESTS = 60 if is_full() else 24
 AT_ONCE = 12
 PLACES = ("/", "/api/v1/documents", "/admin/", "/shared", "/conversations", "/admin/knowledge/document/")
 

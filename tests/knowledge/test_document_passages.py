@@ -7,21 +7,28 @@ from knowledge.models import Chunk, Document
 from knowledge.services.retrieval import document_passages, sections_around
 from knowledge.types import RetrievalRequest
 from tests.factories import ingest, make_set, make_tenant, make_user, scope_of
+from tests.knowledge.owned_rows import owned
 from tests.knowledge.test_sentence_vectors import calls, forgotten
 
-pytestmark = pytest.mark.django_db
 __all__ = ["calls", "forgotten"]
 PART = "The {0} is turned by a motor that draws {1} watts and stops at once when its cover is opened by hand. "
 
 
-@pytest.fixture
-def documents(owner, common):
+def documents_make(owner, common):
     return ingest(
         owner,
         common,
         fan="\n\n".join(f"# Part {n}\n\n{12 * PART.format('fan', n)}" for n in range(8)),
         saw=12 * PART.format("saw", 9),
     )
+
+
+pytestmark = [pytest.mark.django_db, pytest.mark.starts_from(make=owned(documents_make))]
+
+
+@pytest.fixture
+def documents(kept_rows):
+    return kept_rows[2]
 
 
 def chunks_of(document):

@@ -14,13 +14,13 @@ from knowledge.services import embedder_fill
 from knowledge.services.embedder_switch import switch_cancel, switch_pause, switch_resume, switch_start
 from knowledge.services.search_models import search_model_delete, search_model_test
 from tests.knowledge.fills import switch_fill, vectors_tend
-from tests.knowledge.test_embedder_switch import State, bag_of_words, corpus, platform, server, target, who
+from tests.knowledge.test_embedder_switch import State, bag_of_words, corpus, masts, platform, server, target, who
 from tests.scripted_llm import Reply
 from tests.work.contract import KindContract
 from work.services import work_cancel, work_pause, work_resume
 
 pytestmark = pytest.mark.django_db(transaction=True)
-__all__ = ["corpus", "platform", "server", "target", "who"]  # fixtures
+__all__ = ["corpus", "masts", "platform", "server", "target", "who"]  # fixtures
 
 
 def test_one_model_that_fails_in_any_way_keeps_no_other_waiting(platform, who, target, corpus, monkeypatch):

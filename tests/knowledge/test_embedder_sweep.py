@@ -28,12 +28,12 @@ from tests.factories import ingest
 from tests.knowledge.fills import switch_fill, triples_tend, vectors_tend
 from tests.knowledge.indexes.test_plans import indexes_used, visible
 from tests.knowledge.locks import Beside, apart
-from tests.knowledge.test_embedder_switch import State, corpus, platform, server, target, who
+from tests.knowledge.test_embedder_switch import State, corpus, masts, platform, server, target, who
 from tests.knowledge.test_triples import fact_of_passage
 from tests.migrating import migrations_apply, migrations_unapply
 
 pytestmark = pytest.mark.django_db(transaction=True)
-__all__ = ["corpus", "platform", "server", "target", "visible", "who"]
+__all__ = ["corpus", "masts", "platform", "server", "target", "visible", "who"]
 PAGE = reverse("admin:knowledge_searchmodel_changelist")
 
 

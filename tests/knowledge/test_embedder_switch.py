@@ -65,9 +65,22 @@ def bag_of_words(text: str) -> tuple[float, ...]:
     return tuple(np.sum([word_vector(word) for word in re.findall(r"\w+", text.lower())], axis=0).tolist())
 
 
+def masts_make():
+    admin = make_admin()
+    made = make_set("masts", owners=[admin], tenant=admin.tenant)
+    ingest(admin, made, **TEXTS)
+    return admin, made
+
+
 @pytest.fixture
-def platform():
-    return make_admin()
+def masts(shared_rows):
+    """An administrator of the site and their set, whose documents are ingested once for many tests."""
+    return shared_rows(masts_make)
+
+
+@pytest.fixture
+def platform(request):
+    return request.getfixturevalue("masts")[0] if "masts" in request.fixturenames else make_admin()
 
 
 @pytest.fixture
@@ -100,10 +113,8 @@ def target(server, who):
 
 
 @pytest.fixture
-def corpus(platform):
-    made = make_set("masts", owners=[platform], tenant=platform.tenant)
-    ingest(platform, made, **TEXTS)
-    return made
+def corpus(masts):
+    return masts[1]
 
 
 def found(user, question="How is the tilt of the antenna adjusted?", mode="vector"):

@@ -15,8 +15,7 @@ from knowledge.types import RetrievalRequest
 from ragcore.types import Profile
 from tests.factories import ingest, make_set, make_tenant, make_user, scope_of
 from tests.forms_plugin import examples
-
-pytestmark = pytest.mark.django_db
+from tests.knowledge.owned_rows import owned
 
 ENGLISH = {
     "preamble": "Random access begins with a preamble that the terminal transmits on a shared channel.",
@@ -47,9 +46,16 @@ def note(result, stage):
     return next(record.note for record in result.state.records if record.stage == stage)
 
 
-@pytest.fixture
-def corpus(owner, common):
+def corpus_make(owner, common):
     return ingest(owner, common, **ENGLISH, **CHINESE)
+
+
+pytestmark = [pytest.mark.django_db, pytest.mark.starts_from(make=owned(corpus_make))]
+
+
+@pytest.fixture
+def corpus(kept_rows):
+    return kept_rows[2]
 
 
 # ── with errors ───────────────────────────────────────────────────────────────────────────

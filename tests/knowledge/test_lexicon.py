@@ -26,12 +26,11 @@ from knowledge.services.lexicon import (
 from knowledge.types import RetrievalRequest
 from tests.factories import ingest, make_admin, make_set, make_tenant, make_user, scope_of
 from tests.knowledge.lexicons import build_of, lexicon_build
+from tests.knowledge.owned_rows import owned
 from tests.migrating import migrations_apply, migrations_unapply
 from tests.work.contract import KindContract
 from work.models import Job
 from work.services import work_cancel, work_retry
-
-pytestmark = pytest.mark.django_db
 
 EN = "Beam management keeps the narrow beams of terminal and base station aligned while the terminal moves."
 OTHER = "A cake of apples needs flour, butter, sugar and forty minutes in the oven."
@@ -59,9 +58,16 @@ def frequency(text):
     return dict(fetch("SELECT text, frequency FROM knowledge_term WHERE text = %(text)s", {"text": text})).get(text, 0)
 
 
-@pytest.fixture
-def corpus(owner, common):
+def corpus_make(owner, common):
     return ingest(owner, common, en=EN, cake=OTHER, zh=ZH)
+
+
+pytestmark = [pytest.mark.django_db, pytest.mark.starts_from(make=owned(corpus_make))]
+
+
+@pytest.fixture
+def corpus(kept_rows):
+    return kept_rows[2]
 
 
 def test_a_question_in_the_other_language_finds_the_passage_once_published(owner, common, corpus):

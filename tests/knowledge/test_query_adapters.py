@@ -18,9 +18,8 @@ from knowledge.vector_errors import AdapterSwitchError
 from knowledge.wiring import query_of
 from ragcore.embedding import query_adapter
 from tests.factories import ingest, make_set, make_user, scope_of
+from tests.knowledge.owned_rows import owned
 from work.versions import version_activate, version_roll_back
-
-pytestmark = pytest.mark.django_db
 
 RADIO = {
     "beam": "Beam management keeps the narrow beams of a base station aligned while the terminal moves.",
@@ -58,9 +57,16 @@ def off(owner, home):
     return version_roll_back(kind="query_adapter", scope=scope_of(owner), actor=owner, subject=subject)
 
 
-@pytest.fixture
-def corpus(owner, common):
+def corpus_make(owner, common):
     return ingest(owner, common, **RADIO)
+
+
+pytestmark = [pytest.mark.django_db, pytest.mark.starts_from(make=owned(corpus_make))]
+
+
+@pytest.fixture
+def corpus(kept_rows):
+    return kept_rows[2]
 
 
 def test_a_version_is_switched_on_and_off_in_a_moment(owner, common, corpus):

@@ -16,10 +16,12 @@ from knowledge.services import documents_bulk, ingestion_advance
 from knowledge.services.ingestion.shares import job_in_turn
 from knowledge.services.open_items import items_free
 from tests.factories import make_set, make_tenant, make_user, scope_of
+from tests.forms_plugin import is_full
 
 pytestmark = pytest.mark.django_db
 
 QUEUE = "ingest"
+EXAMPLES = 15 if is_full() else 4
 
 
 def load(tenant: Tenant, documents: int) -> int:
@@ -65,7 +67,9 @@ def test_a_share_of_one_next_to_three_is_a_quarter_whoever_calls_more_often_and_
     assert served(called_for=[few, many], times=40)[few] in range(9, 12)
 
 
-@settings(max_examples=15, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(
+    max_examples=15 if is_full() else 4, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
 @given(shares=st.lists(st.integers(1, 5), min_size=2, max_size=3), seed=st.integers(0, 2))
 def test_while_all_have_work_each_gets_its_share_within_one_turn(shares: list[int], seed: int) -> None:
     IngestJob.objects.all().delete()

@@ -25,8 +25,6 @@ from knowledge.services.reader_lists import reader_lists_purge, reader_names_res
 from knowledge.services.readers import document_readers_clear, document_readers_set
 from tests.factories import ingest, make_admin, make_set, make_tenant, make_user, scope_of
 
-pytestmark = pytest.mark.django_db
-
 TEXT = "The handover timer of the site is 40 ms."
 Seen = dict[str, bool]
 
@@ -72,9 +70,12 @@ class House:
         return {name for name, one in people.items() if documents_readable(scope=scope_of(one)).exists()}
 
 
+pytestmark = [pytest.mark.django_db, pytest.mark.starts_from(make=House)]
+
+
 @pytest.fixture
-def house() -> House:
-    return House()
+def house(kept_rows) -> House:
+    return kept_rows
 
 
 def test_only_named_people_and_members_of_named_groups_find_and_open_it(house: House) -> None:

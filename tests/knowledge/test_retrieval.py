@@ -9,8 +9,7 @@ from knowledge.indexes.statements import fetch, statement_timeout
 from knowledge.services import document_delete, retrieve
 from knowledge.types import Filters, RetrievalRequest
 from tests.factories import ingest, make_set, make_tenant, make_user, scope_of
-
-pytestmark = pytest.mark.django_db
+from tests.knowledge.owned_rows import owned
 
 RACH = "Random access lets a terminal get uplink synchronisation with the base station. It begins with a preamble."
 CA = "Carrier aggregation combines several component carriers to raise the data rate of one terminal."
@@ -23,9 +22,16 @@ def found(user, query, **request):
     return [c.passage.external_id for c in result.state.candidates]
 
 
-@pytest.fixture
-def corpus(owner, common):
+def corpus_make(owner, common):
     return ingest(owner, common, rach=RACH, ca=CA, zh=ZH, cake=CAKE)
+
+
+pytestmark = [pytest.mark.django_db, pytest.mark.starts_from(make=owned(corpus_make))]
+
+
+@pytest.fixture
+def corpus(kept_rows):
+    return kept_rows[2]
 
 
 @pytest.mark.usefixtures("corpus")

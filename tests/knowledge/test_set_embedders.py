@@ -43,11 +43,11 @@ from knowledge.types import RetrievalRequest
 from knowledge.vector_errors import SetEmbedderError
 from tests.factories import ingest, make_admin, make_set, make_tenant, make_user, scope_of
 from tests.knowledge.fills import set_fill, set_vectors_tend, switch_fill, vectors_tend
+from tests.knowledge.owned_rows import owned
 from tests.knowledge.test_embedder_switch import bag_of_words
 from tests.knowledge.test_query_adapters import towards
 from tests.scripted_llm import Reply, serving
 
-pytestmark = pytest.mark.django_db
 State = SetEmbedder.State
 TEXTS = {
     "blorf": "The blorf is quenched with nimsel before the drommel rises in the morning.",
@@ -66,6 +66,13 @@ def of_trade(text):
     if text == JARGON:
         text = ASKED
     return bag_of_words(" ".join(MEANS.get(word, word) for word in re.findall(r"\w+", text.lower())))
+
+
+def corpus_make(owner, common):
+    return ingest(owner, common, **TEXTS)
+
+
+pytestmark = [pytest.mark.django_db, pytest.mark.starts_from(make=owned(corpus_make))]
 
 
 @pytest.fixture
@@ -91,8 +98,8 @@ def target(server, owner):
 
 
 @pytest.fixture
-def corpus(owner, common):
-    return ingest(owner, common, **TEXTS)
+def corpus(kept_rows):
+    return kept_rows[2]
 
 
 def who(user):

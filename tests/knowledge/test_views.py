@@ -16,8 +16,6 @@ from knowledge.selectors.keeping import OriginalsWithheldError
 from knowledge.view_models import source_view
 from tests.factories import ingest, make_set, make_user, scope_of
 
-pytestmark = pytest.mark.django_db
-
 BOX = [1, 70, 90, 300, 130]  # around the line that the PDF below has
 
 
@@ -28,10 +26,17 @@ def browser() -> Client:
     return client
 
 
-@pytest.fixture
-def document(redis_client) -> Document:
+def document_make() -> Document:
     owner = make_user()
     return ingest(owner, make_set(owners=[owner]), text="The timer waits for two seconds.")["text"]
+
+
+pytestmark = [pytest.mark.django_db, pytest.mark.starts_from(make=document_make)]
+
+
+@pytest.fixture
+def document(kept_rows, redis_client) -> Document:
+    return kept_rows
 
 
 @pytest.fixture

@@ -100,26 +100,20 @@ def product(tmp_path: Path) -> Iterator[Callable[..., Product]]:
     assert wait_until(lambda: all(each.has_left_nothing() for each in started), seconds=30)
 
 
-def test_it_prints_where_it_is_and_ctrl_c_stops_everything(product):
+def test_it_prints_where_it_is_refuses_a_second_start_in_its_folder_and_ctrl_c_stops_everything(product):
     running = product().ready()
     assert f"http://127.0.0.1:{running.port}/" in running.said()
     assert "Sign in as admin" in running.said()
+    second = Product(running.data_dir, free_port())
+    assert second.child.wait(20) == 2
+    assert re.search(rf"in use by process {running.child.pid} \(http://127.0.0.1:{running.port}/\)", second.said())
+    assert running.web_pid()
 
     running.child.send_signal(signal.SIGINT)
 
     assert running.child.wait(20) == 0
     assert running.has_left_nothing()
     assert not (running.data_dir / "runtime.json").exists()
-
-
-def test_a_second_start_in_the_same_folder_is_refused_and_told_of_the_first(product):
-    first = product().ready()
-
-    second = Product(first.data_dir, free_port())
-
-    assert second.child.wait(20) == 2
-    assert re.search(rf"in use by process {first.child.pid} \(http://127.0.0.1:{first.port}/\)", second.said())
-    assert first.web_pid()
 
 
 def test_a_port_in_use_is_named_before_anything_is_started(product):
@@ -133,29 +127,21 @@ def test_a_port_in_use_is_named_before_anything_is_started(product):
     assert not (refused.data_dir / "postgres").exists()
 
 
-def test_after_kill_9_the_next_start_recovers_with_its_data(product):
+def test_kill_9_takes_all_children_down_and_the_next_start_recovers_with_its_data(product):
     killed = product().ready()
     with psycopg.connect(killed.runtime()["database_url"]) as connection:
         connection.execute("CREATE TABLE kept (n int)")
 
     killed.child.kill()
     killed.child.wait()
+    assert wait_until(killed.has_left_nothing, seconds=30)
     again = product().ready()
 
     with psycopg.connect(again.runtime()["database_url"]) as connection:
         assert connection.execute("SELECT count(*) FROM kept").fetchone() == (0,)
 
 
-def test_kill_9_takes_all_children_down(product):
-    killed = product().ready()
-
-    killed.child.kill()
-    killed.child.wait()
-
-    assert wait_until(killed.has_left_nothing, seconds=30)
-
-
-def test_a_crashed_program_is_started_again_and_reported(product):
+def test_a_crashed_program_is_started_again_and_reported_and_a_database_at_the_same_address(product):
     running = product().ready()
     first = running.web_pid()
 
@@ -163,10 +149,6 @@ def test_a_crashed_program_is_started_again_and_reported(product):
 
     assert wait_until(lambda: running.web_pid() not in {None, first}, seconds=20)
     assert "web was ended by signal 9; it is started again in 1 s" in running.said()
-
-
-def test_a_crashed_database_is_started_again_at_the_same_address(product):
-    running = product().ready()
     url = running.runtime()["database_url"]
     postmaster = int((running.data_dir / "postgres" / "postmaster.pid").read_text().split()[0])
 

@@ -80,9 +80,10 @@ def _slide(presentation: object) -> None:
     slide.shapes.title.text = "The limit is 64."
 
 
-def truncated(content: bytes) -> list[bytes]:
-    """A file cut near its beginning, its middle and its end; in the full form at every tenth."""
-    return [content[: len(content) * tenth // 10] for tenth in (range(1, 10) if is_full() else (2, 5, 9))]
+def truncated(content: bytes, number: int) -> list[bytes]:
+    """A file cut at every tenth; in the short form near its beginning, its middle or its end, in turn by its number."""
+    tenths = range(1, 10) if is_full() else [(2, 5, 9)[number % 3]]
+    return [content[: len(content) * tenth // 10] for tenth in tenths]
 
 
 # ── simple families ─────────────────────────────────────────────────────────────────────────────

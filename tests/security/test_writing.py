@@ -51,7 +51,7 @@ from tests.forms_plugin import is_full
 from tests.knowledge.uploads import upload
 from tests.knowledge.worlds import documents_seen, rest_seen
 
-ACTS = 60 if is_full() else 40
+ACTS = 60 if is_full() else 24
 SEEDS = range(30) if is_full() else range(1)
 
 

@@ -1,5 +1,9 @@
 """What every kind of background work keeps to. `tests.work.test_counting` tries it in all its parts; each real kind
 takes `KindContract` for a class of its own, and says how a job is made and what it has written.
+
+In the short form a real kind proves what depends on what it writes: kills before and after a checkpoint, and a worker
+that comes back after another one. `by_the_runner` marks what `work.runner` and `work.claims` do for all kinds alike:
+there only the counting kind tries it.
 """
 
 from __future__ import annotations
@@ -22,6 +26,9 @@ from work.services import work_cancel, work_pause, work_resume
 from work.signs_of_life import BEAT_SECONDS
 
 SLICES = 1000  # more than any job here takes
+
+
+by_the_runner = pytest.mark.full(but_for="TestCounting")
 
 
 class Killed(BaseException):
@@ -123,6 +130,7 @@ class KindContract:
 
         assert (job.state, self.outcome(job)) == ("done", self.whole())
 
+    @by_the_runner
     def test_a_second_worker_finds_nothing_to_claim_while_the_first_one_is_at_it(self, monkeypatch) -> None:
         job, found = self.start(), []
         once_before_a_checkpoint(monkeypatch, lambda: found.append(slice_run(job_id=job.pk)))
@@ -148,6 +156,7 @@ class KindContract:
         assert (job.state, job.attempt, job.done, job.finished) == before
         assert self.outcome(job) == self.whole()
 
+    @by_the_runner
     def test_a_paused_job_stands_still_and_goes_on_where_it_was(self, monkeypatch) -> None:
         job, admin = self.start(), make_admin("pausing")
 
@@ -166,6 +175,7 @@ class KindContract:
         work_off(job)
         assert (job.state, self.outcome(job)) == ("done", self.whole())
 
+    @by_the_runner
     def test_a_cancelled_job_writes_nothing_more(self, monkeypatch) -> None:
         job, admin, outcomes = self.start(), make_admin("cancelling"), []
 
@@ -181,12 +191,14 @@ class KindContract:
         assert (job.state, job.lease_until, job.finished is not None) == ("cancelled", None, True)
         assert [self.outcome(job)] == outcomes
 
+    @by_the_runner
     def test_a_message_of_an_earlier_attempt_is_nothing(self) -> None:
         job = self.start()
         Job.objects.filter(pk=job.pk).update(attempt=F("attempt") + 1)
 
         assert not slice_run(job_id=job.pk, attempt=job.attempt)
 
+    @by_the_runner
     def test_a_lease_is_longer_than_several_signs_of_life(self) -> None:
         assert timedelta(seconds=3 * BEAT_SECONDS) <= LEASE
 

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 from accounts.selectors import scope_for
 from tests.factories import make_admin
+from tests.forms_plugin import is_full
 from tests.work.contract import KindContract, due, killed, lease_lapse, once_before_a_checkpoint, work_off
 from tests.work.counting import Counting, count_to, numbers
 from work import claims, runner
@@ -25,6 +26,7 @@ from work.runner import checkpoint_store, slice_run
 from work.services import FROM, job_cancel_now, job_move, work_retry
 
 TOTAL = 5
+EXAMPLES = 60 if is_full() else 20
 pytestmark = pytest.mark.django_db
 
 
@@ -328,7 +330,9 @@ ACTS = st.lists(
 
 
 @given(total=st.integers(0, 6), acts=ACTS, is_cancelled=st.booleans())
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(
+    max_examples=60 if is_full() else 20, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
 def test_whatever_workers_and_people_do_each_number_is_written_once_and_in_order(total, acts, is_cancelled):
     with transaction.atomic():
         job, workers = count_to(total), []

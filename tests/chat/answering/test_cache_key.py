@@ -20,8 +20,6 @@ from knowledge.types import Filters
 from ragcore.types.answering import Turn
 from tests.factories import ingest, make_set, make_user, scope_of
 
-pytestmark = pytest.mark.django_db
-
 QUESTION = "How many steps does the random access procedure have?"
 EARLIER = (Turn(question="What is a handover?", answer="A handover moves a terminal."),)
 
@@ -43,18 +41,26 @@ def key_of(user: User, query: str = QUESTION, *, history: tuple[Turn, ...] = (),
     return cache_key(context, understood, depends_on_history=depends)
 
 
-@pytest.fixture
-def two_sets(owner):
-    """Sets that everyone may read, with a document each."""
+def two_sets_make():
+    owner = make_user()
     sets = [make_set(name, owners=[owner]) for name in ("radio", "people")]
     ingest(owner, sets[0], ra="The random access procedure has four steps.")
     ingest(owner, sets[1], pay="Salaries are paid on the last working day.")
-    return sets
+    return owner, sets
+
+
+pytestmark = [pytest.mark.django_db, pytest.mark.starts_from(make=two_sets_make)]
 
 
 @pytest.fixture
-def owner():
-    return make_user()
+def two_sets(kept_rows):
+    """Sets that everyone may read, with a document each."""
+    return kept_rows[1]
+
+
+@pytest.fixture
+def owner(request):
+    return request.getfixturevalue("kept_rows")[0] if "kept_rows" in request.fixturenames else make_user()
 
 
 def test_colleagues_with_equal_rights_share_a_key(two_sets):

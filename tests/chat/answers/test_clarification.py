@@ -7,12 +7,8 @@ from chat.answers.clarification import sets_meant
 from chat.models import Conversation, Message
 from tests.factories import ingest, make_set, make_user
 
-pytestmark = pytest.mark.django_db
 
-
-@pytest.fixture
-def place(redis_client):
-    """Two products with a document each, and one set that its owner alone may read."""
+def place_make():
     owner = make_user()
     sets = {
         "small": make_set("small", name="Small mast", axis="Y", owners=[owner]),
@@ -20,6 +16,15 @@ def place(redis_client):
         "closed": make_set("closed", name="Closed mast", axis="Y", owners=[owner], visibility="members"),
     }
     return {name: ingest(owner, made, **{name: f"The {name} one is tall."})[name] for name, made in sets.items()}
+
+
+pytestmark = [pytest.mark.django_db, pytest.mark.starts_from(make=place_make)]
+
+
+@pytest.fixture
+def place(kept_rows, redis_client):
+    """Two products with a document each, and one set that its owner alone may read."""
+    return kept_rows
 
 
 def meant(place, *names, reader=None, **fields):

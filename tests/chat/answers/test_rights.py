@@ -22,6 +22,7 @@ from chat.rendering import render_markdown
 from knowledge.models import Chunk, KnowledgeSet
 from ragsite.env import PROJECT_ROOT
 from tests.factories import ingest, make_set, make_user
+from tests.forms_plugin import is_full
 
 # ── every place ─────────────────────────────────────────────────────────────────────────────────
 
@@ -69,9 +70,15 @@ TEMPLATES = {
 }
 
 
+NAMED = re.compile(rf"[.\"'](?:{'|'.join(sorted(COLUMNS))})\b|message__answer|citations__segment")
+
+
 def reads(source: str) -> bool:
-    """Whether a module takes a text column of an answer: as an attribute, or by its name in a query."""
-    return any(map(_reads, ast.walk(ast.parse(source))))
+    """Whether a module takes a text column of an answer: as an attribute, or by its name in a query.
+
+    One without such a word is not parsed: that takes ten seconds for all modules.
+    """
+    return NAMED.search(source) is not None and any(map(_reads, ast.walk(ast.parse(source))))
 
 
 def _reads(node: ast.AST) -> bool:
@@ -172,7 +179,7 @@ WORDS = (
     *("feeds", "opens", "seven", "eleven", "forty", "17", "23", "91", "五月", "收购"),
     *("预算", "起重机", "信号", "电缆"),
 )
-CHUNKS, ANSWERS = 6, 40
+CHUNKS, ANSWERS = 6, 40 if is_full() else 16
 
 
 @pytest.mark.django_db
@@ -197,8 +204,8 @@ def test_no_word_of_a_closed_source_reaches_a_page_unless_a_readable_one_has_it(
             assert not told & (closed - readable), (message.answer, page)
             shown += not turn.is_whole and any(part.html for part in turn.parts)
             withheld += sum(part.withheld for part in turn.parts)
-    assert shown > 5
-    assert withheld > 100
+    assert shown > ANSWERS / 8
+    assert withheld > 2.5 * ANSWERS
 
 
 def _source(rng, owner, viewers, number):

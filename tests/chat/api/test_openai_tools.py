@@ -80,22 +80,22 @@ async def test_a_form_is_followed(client, llm):  # noqa: F811
     assert llm.requests[-1].body["response_format"]["json_schema"]["name"] == "Steps"
 
 
-@pytest.mark.parametrize(
-    ("reply", "values", "words"),
-    [
-        (Reply(texts=("four",)), {"response_format": {"type": "json_object"}}, "did not keep to the form"),
-        (Reply(texts=("four",)), {"tools": [WEATHER], "tool_choice": "required"}, "called no tool"),
-        (Reply(texts=("fo", "ur"), cut_after=1), {"tools": [WEATHER]}, "stopped in the middle"),
-        (Reply(status=400), {"tools": [WEATHER]}, "HTTP 400"),
-    ],
+FAILURES = (
+    (Reply(texts=("four",)), {"response_format": {"type": "json_object"}}, "did not keep to the form"),
+    (Reply(texts=("four",)), {"tools": [WEATHER], "tool_choice": "required"}, "called no tool"),
+    (Reply(texts=("fo", "ur"), cut_after=1), {"tools": [WEATHER]}, "stopped in the middle"),
+    (Reply(status=400), {"tools": [WEATHER]}, "HTTP 400"),
 )
-async def test_a_model_that_does_not_do_it_is_an_error_in_words(client, llm, reply, values, words):  # noqa: F811
-    llm.default = reply
-    async with client() as openai_client:
-        with pytest.raises(openai.InternalServerError) as error:
-            await openai_client.chat.completions.create(model="ragsite", messages=ASKED, **values)
 
-    assert words in error.value.body["message"]
+
+async def test_a_model_that_does_not_do_it_is_an_error_in_words(client, llm):  # noqa: F811
+    async with client() as openai_client:
+        for reply, values, words in FAILURES:
+            llm.default = reply
+            with pytest.raises(openai.InternalServerError) as error:
+                await openai_client.chat.completions.create(model="ragsite", messages=ASKED, **values)
+
+            assert words in error.value.body["message"]
 
 
 async def test_without_a_language_model_the_field_is_named(client, monkeypatch):  # noqa: F811
@@ -107,19 +107,19 @@ async def test_without_a_language_model_the_field_is_named(client, monkeypatch):
     assert "tools: a language model has to follow it" in error.value.body["message"]
 
 
-@pytest.mark.parametrize(
-    "values",
-    [
-        {"tool_choice": "required"},
-        {"tools": [{"type": "function", "function": {"name": "not a name"}}]},
-        {"tools": [WEATHER], "tool_choice": "perhaps"},
-        {"response_format": {"type": "xml"}},
-        {"messages": [*ASKED, {"role": "assistant", "content": "Four."}]},
-    ],
+UNFIT = (
+    {"tool_choice": "required"},
+    {"tools": [{"type": "function", "function": {"name": "not a name"}}]},
+    {"tools": [WEATHER], "tool_choice": "perhaps"},
+    {"response_format": {"type": "xml"}},
+    {"messages": [*ASKED, {"role": "assistant", "content": "Four."}]},
 )
-async def test_what_does_not_fit_together_is_refused(client, llm, values):  # noqa: F811
+
+
+async def test_what_does_not_fit_together_is_refused(client, llm):  # noqa: F811
     async with client() as openai_client:
-        with pytest.raises(openai.UnprocessableEntityError):
-            await openai_client.chat.completions.create(**{"model": "ragsite", "messages": ASKED, **values})
+        for values in UNFIT:
+            with pytest.raises(openai.UnprocessableEntityError):
+                await openai_client.chat.completions.create(**{"model": "ragsite", "messages": ASKED, **values})
 
     assert not llm.requests

@@ -30,13 +30,12 @@ from chat.types import AnswerRecord, AnswerRequest, CitationRecord
 from knowledge.models import Chunk, Document, KnowledgeSet
 from tests.factories import ingest, make_admin, make_set, make_tenant, make_user
 
-pytestmark = pytest.mark.django_db
 OPEN, SECRET, LOOSE = "The crane lifts seven tons.", "The merger closes in May.", "Both are known to the board."
 
 
 @pytest.fixture
-def world(db):
-    return shared_world()
+def world(kept_rows):
+    return kept_rows
 
 
 class Shared:
@@ -85,6 +84,9 @@ def shared_world():
         )
     made.link = link_create(scope=scope_for(made.owner), message_id=made.message.pk, is_whole=False, days=7)
     return made
+
+
+pytestmark = [pytest.mark.django_db, pytest.mark.starts_from(make=shared_world)]
 
 
 def page_of(user, link):

@@ -17,8 +17,6 @@ from chat.models import Conversation, Message, MessageCitation
 from knowledge.models import Document
 from tests.factories import ingest, make_set, make_user
 
-pytestmark = pytest.mark.django_db
-
 TEXT = "The timer waits for two seconds. When the timer expires, the session falls back to the source path."
 
 
@@ -33,10 +31,17 @@ def signed_in(user: User) -> Client:
     return client
 
 
-@pytest.fixture
-def document(db, redis_client) -> Document:
+def document_make() -> Document:
     owner = make_user()
     return ingest(owner, make_set("radio", owners=[owner], name="Radio"), timer=TEXT)["timer"]
+
+
+pytestmark = [pytest.mark.django_db, pytest.mark.starts_from(make=document_make)]
+
+
+@pytest.fixture
+def document(kept_rows, redis_client) -> Document:
+    return kept_rows
 
 
 def conversation_of(user: User, title: str = "About the timer") -> Conversation:

@@ -17,15 +17,20 @@ from knowledge.services.backend_sync import backend_check
 from knowledge.types import RetrievalRequest
 from tests.factories import ingest, make_admin, make_set, make_tenant, scope_of
 from tests.knowledge.backends.conftest import copy_all, watch
+from tests.knowledge.owned_rows import owned
 
-pytestmark = pytest.mark.django_db
+
+def corpus_make(owner, common):
+    return ingest(owner, common, **{f"d{n}": f"alpha number{n} beta" for n in range(6)})
+
+
+pytestmark = [pytest.mark.django_db, pytest.mark.starts_from(make=owned(corpus_make))]
 
 
 @pytest.fixture
-def corpus(owner, common):
-    made = ingest(owner, common, **{f"d{n}": f"alpha number{n} beta" for n in range(6)})
+def corpus(kept_rows):
     watch()
-    return made
+    return kept_rows[2]
 
 
 def said(capsys, *arguments):

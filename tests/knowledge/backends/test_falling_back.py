@@ -19,15 +19,21 @@ from knowledge.services import retrieve
 from knowledge.types import Filters, RetrievalRequest
 from tests.factories import ingest, make_set, make_user, scope_of
 from tests.knowledge.backends.conftest import Index, copy_all, watch
-
-pytestmark = pytest.mark.django_db
+from tests.knowledge.owned_rows import owned
 
 DEAD = "http://127.0.0.1:9"
 
 
-@pytest.fixture
-def corpus(owner, common):
+def corpus_make(owner, common):
     return ingest(owner, common, **{f"d{n}": f"alpha number{n} beta" for n in range(5)})
+
+
+pytestmark = [pytest.mark.django_db, pytest.mark.starts_from(make=owned(corpus_make))]
+
+
+@pytest.fixture
+def corpus(kept_rows):
+    return kept_rows[2]
 
 
 @pytest.fixture

@@ -2,9 +2,9 @@
 
 import pytest
 
-from tests.contracts.search_index import SearchIndexContract
+from tests.contracts.search_index import SearchIndexContract, corpus_make
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.starts_from(make=corpus_make)]
 
 
 class TestMilvus(SearchIndexContract):

@@ -17,33 +17,13 @@ from knowledge.indexes.rotations import coarse_vectors, rotation_for_new
 from knowledge.indexes.vector_cells import CellFigures
 from knowledge.models import VectorCells, WholeVector
 from ragcore.embedding.cells import CellTally, cells_fit
-from tests.contracts.search_index import TEXTS, SearchIndexContract, live_entries, prefix
-from tests.factories import ingest, make_admin, make_set, question_with
-
-
-def corpus_make():
-    owner = make_admin()
-    common = make_set("common", owners=[owner])
-    return owner, common, ingest(owner, common, **TEXTS)
-
+from tests.contracts.search_index import SearchIndexContract, corpus_make, live_entries, prefix
+from tests.factories import question_with
 
 pytestmark = [pytest.mark.django_db, pytest.mark.starts_from(make=corpus_make)]
 
 
 class TestPostgres(SearchIndexContract):
-    @pytest.fixture
-    def owner(self, request):
-        return request.getfixturevalue("kept_rows")[0] if "corpus" in request.fixturenames else make_admin()
-
-    @pytest.fixture
-    def common(self, kept_rows):
-        return kept_rows[1]
-
-    @pytest.fixture
-    def corpus(self, index, kept_rows):
-        index.settle()
-        return kept_rows[2]
-
     @pytest.fixture
     def index(self, postgres_index):
         return postgres_index

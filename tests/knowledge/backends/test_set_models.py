@@ -21,7 +21,7 @@ from knowledge.selectors.set_embedders import SetModel
 from knowledge.set_questions import SetQuestions
 from ragcore.embedding.cosine_scale import CosineScale
 from ragcore.types import Hit
-from tests.contracts.search_index import SearchIndexContract, embedded, live_entries, prefix
+from tests.contracts.search_index import SearchIndexContract, corpus_make, embedded, live_entries, prefix
 from tests.factories import question_with, scope_of
 
 OWN, ROW = "own-model", 7
@@ -95,6 +95,7 @@ def together(*shortened):
 
 
 @pytest.mark.django_db
+@pytest.mark.starts_from(make=corpus_make)
 class TestBothModels(SearchIndexContract):
     @pytest.fixture
     def index(self, postgres_index):

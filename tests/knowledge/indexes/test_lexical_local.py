@@ -12,9 +12,8 @@ from knowledge.models import KnowledgeSet
 from knowledge.selectors import documents_askable
 from knowledge.services import document_delete
 from knowledge.wiring import query_of
-from tests.factories import ingest, make_admin, make_set, scope_of
-
-pytestmark = pytest.mark.django_db
+from tests.factories import ingest, make_set, scope_of
+from tests.knowledge.owned_rows import owned
 
 EVERYTHING = {"representations": {"summaries": True, "questions": True}}
 
@@ -25,18 +24,20 @@ def _forgotten():
         memory.clear()
 
 
-@pytest.fixture
-def owner():
-    return make_admin()
-
-
-@pytest.fixture
-def shelves(owner):
-    """A set about beams, and one in which the same word is nearly everywhere."""
+def shelves_make(owner, _common):
     small, large = make_set("small", owners=[owner]), make_set("large", owners=[owner])
     ingest(owner, small, a="The beam is strong.", b="The antenna has four ports.", c="A filter and its losses.")
     ingest(owner, large, **{f"x{n}": f"The beam number {n} of the girder." for n in range(12)})
     return small, large
+
+
+pytestmark = [pytest.mark.django_db, pytest.mark.starts_from(make=owned(shelves_make))]
+
+
+@pytest.fixture
+def shelves(kept_rows):
+    """A set about beams, and one in which the same word is nearly everywhere."""
+    return kept_rows[2]
 
 
 def asked(owner, chosen: KnowledgeSet, text, **fields):

@@ -13,13 +13,19 @@ from knowledge.indexes.visible_passages import (
 from knowledge.models import Chunk, Document
 from knowledge.selectors import documents_askable
 from tests.factories import ingest, make_set, make_tenant, make_user, scope_of
+from tests.knowledge.owned_rows import owned
 
-pytestmark = pytest.mark.django_db
+
+def document_make(owner, common):
+    return ingest(owner, common, a="alpha beta gamma")["a"]
+
+
+pytestmark = [pytest.mark.django_db, pytest.mark.starts_from(make=owned(document_make))]
 
 
 @pytest.fixture
-def document(owner, common):
-    return ingest(owner, common, a="alpha beta gamma")["a"]
+def document(kept_rows):
+    return kept_rows[2]
 
 
 def add(document, *headings, parent=None, tokens=10, kind="body", first=1):

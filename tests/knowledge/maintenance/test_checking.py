@@ -7,13 +7,19 @@ from django.db.models import F
 from knowledge.models import Chunk, IndexEntry, LexicalStatistics, Term
 from knowledge.services.maintenance import index_check, index_repair
 from tests.factories import ingest
+from tests.knowledge.owned_rows import owned
 
-pytestmark = pytest.mark.django_db
+
+def documents_make(owner, common):
+    return ingest(owner, common, a="alpha beta gamma", b="beta delta", c="一个关于波束管理的文档")
+
+
+pytestmark = [pytest.mark.django_db, pytest.mark.starts_from(make=owned(documents_make))]
 
 
 @pytest.fixture
-def documents(owner, common):
-    return ingest(owner, common, a="alpha beta gamma", b="beta delta", c="一个关于波束管理的文档")
+def documents(kept_rows):
+    return kept_rows[2]
 
 
 @pytest.mark.usefixtures("documents")

@@ -60,6 +60,7 @@ def test_a_process_without_work_ends_and_the_next_picture_starts_another(started
         recogniser.close()
 
 
+@pytest.mark.full
 def test_a_process_that_died_is_replaced(started):
     recogniser = RapidOcrRecogniser()
     try:
@@ -109,6 +110,7 @@ def test_a_process_that_grew_too_large_is_replaced_after_its_answer(started):
         recogniser.close()
 
 
+@pytest.mark.full
 def test_the_process_outlives_the_thread_that_asked_first(started):
     recogniser = RapidOcrRecogniser()
     try:
