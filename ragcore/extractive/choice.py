@@ -46,6 +46,11 @@ _THAT = re.compile(
 )
 _FIGURE = re.compile(r"\d")
 _FIELD = re.compile(r"(?:[^:：]{1,60}[:：]\s*){0,2}?([^:：]{1,40})[:：]\s*\S[^:：]*\Z")
+_ASKED_THING = re.compile(r"\A(.{3,30}?)[的是有在由]{0,2}(?:哪|多少|多久|什么|什麼|谁|誰|何时|何時|几|幾)")
+_IS_SAID = re.compile(r"\s*(?:[是为為在由有:：]|[位设設放存][于於在放])\s*\S")
+_ASKED_AMOUNT = re.compile(r"(?:几|幾|多少)\s?[个個]?([\u4e00-\u9fff])")
+_HAN_NUMBER = "[\\d一二三四五六七八九十百千两兩半]"
+THING_CHARACTERS = 2  # of a Chinese question, which begins with what it is about
 STEM_LETTERS = 5  # of a word in which its forms agree
 BESIDE_DEFINITION = 1.9  # log-odds below the best sentence from which another one is left out beside a definition
 CLAUSE_COLUMNS = 240  # of what follows the best sentence in its paragraph, with it
@@ -216,12 +221,14 @@ def is_of_use(statement: Statement, question: str) -> bool:
     """Whether a sentence may stand in an answer: no filler, and what a document says of itself only where it is asked.
 
     Neither is the head of a message. A filler is a question, or a short piece without a full stop such as a title;
-    "Occupation: clerk" is none where the question asks for an occupation.
+    "Occupation: clerk" is none where the question asks for an occupation, nor is 停车位在东门 where it asks for 停车位.
     """
     is_about = _DOCUMENT.search(question) is not None
     if is_mail_head(statement):
         return False
-    is_filler = _is_filler(statement) and not _is_asked_field(statement.text, question.lower())
+    is_filler = _is_filler(statement) and not (
+        _is_asked_field(statement.text, question.lower()) or _says_what_is_asked(statement.text, question)
+    )
     return not is_filler and (is_about or not _INTRODUCES.match(statement.text))
 
 
@@ -235,6 +242,15 @@ def _is_asked_field(text: str, question: str) -> bool:
         return False
     is_named = all(word[:STEM_LETTERS] in question for word in field[1].lower().split())
     return is_named or (wanted(question) in ("number", "time") and _FIGURE.search(text, field.end(1)) is not None)
+
+
+def _says_what_is_asked(text: str, question: str) -> bool:
+    """Whether a text says where, who or how much the thing is that a Chinese question begins with; a title does not."""
+    match, amount = _ASKED_THING.match(question), _ASKED_AMOUNT.search(question)
+    if match is not None and match[1] in text and _IS_SAID.match(text.partition(match[1])[2]):
+        return True
+    is_about = question[:THING_CHARACTERS] in text
+    return is_about and amount is not None and re.search(rf"{_HAN_NUMBER}\s?{amount[1]}", text) is not None
 
 
 def _is_filler(statement: Statement) -> bool:

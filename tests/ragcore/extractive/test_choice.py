@@ -1,10 +1,11 @@
 """Which sentences an answer is made of."""
 
 import numpy as np
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ragcore.extractive.choice import Limits, choose_sentences, with_rest_of_clause
+from ragcore.extractive.choice import Limits, choose_sentences, is_of_use, with_rest_of_clause
 from ragcore.extractive.sentences import Statement, read_statements
 from ragcore.text.scripts import columns
 from ragcore.text.tokenise import JiebaTokenizer
@@ -111,3 +112,20 @@ def test_what_follows_the_best_sentence_in_a_short_paragraph_stands_with_it():
     assert clause(" ".join([gifts, *([back] * 8)]), gifts, [5, *([0] * 8)]) == [gifts]  # a long one
     assert clause(f"{gifts} Is that clear?", gifts, [5, 0]) == [gifts]  # of no use
     assert clause(f"{gifts} Line 2 leaves at seven.", gifts, [5, -15]) == [gifts]  # told of another thing
+
+
+@pytest.mark.parametrize(
+    ("text", "question", "is_useful"),
+    [
+        ("访客停车位在东门 B 区", "访客停车位在哪里？", True),
+        ("换班须提前三天", "换班要提前几天申请？", True),
+        ("值班长：王芳", "值班长是谁？", True),
+        ("访客停车位管理", "访客停车位在哪里？", False),
+        ("换班申请表", "换班要提前几天申请？", False),
+        ("加班须提前三天", "换班要提前几天申请？", False),
+    ],
+)
+def test_a_short_line_that_says_what_is_asked_is_no_title(text, question, is_useful):
+    (line,) = read_statements([source(1, text)], TOKENIZER)
+
+    assert is_of_use(line, question) is is_useful
