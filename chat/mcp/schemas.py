@@ -142,8 +142,9 @@ def arguments_refused(errors: Iterable[Mapping[str, Any]]) -> CallToolResult:
     field, _, problem = faults.partition(": ")
     refusal = InvalidAnswerRequestError("field", field=field, problem=problem)
     error = {"error": {"code": refusal.code, "message": refusal.message, "details": details}}
-    content = [TextContent(type="text", text=refusal.message)]
-    return CallToolResult(content=content, structured_content=error, is_error=True)
+    return CallToolResult(
+        content=[TextContent(type="text", text=refusal.message)], structured_content=error, is_error=True
+    )
 
 
 def error_result(code: str, message: str, data: Mapping[str, Any]) -> CallToolResult:

@@ -14,18 +14,20 @@ from ragcore.parsing.sandbox.serialization import dump_document, dump_error
 
 __all__ = ["LIMIT_EXIT", "main", "write_answer"]
 
-# Beautiful Soup imports them where they are installed, for selectors and for bytes of unknown encoding. The parsers use
-# neither, and both together are a third of the start of a process.
-UNUSED = ("soupsieve", "charset_normalizer")
+# Beautiful Soup imports them where they are installed, for selectors and for bytes of unknown encoding. No parser needs
+# them there, and both together are a third of the start of a process.
+NOT_AT_START = ("soupsieve", "charset_normalizer")
 
 
 def main() -> int:
     """Import the parser that is needed, set the limits, then parse the file."""
     order = json.loads(sys.argv[1])
-    sys.modules.update(dict.fromkeys(UNUSED))  # type: ignore[arg-type]  # None: not to be imported
     name = str(order["name"])
     try:
+        sys.modules.update(dict.fromkeys(NOT_AT_START))  # type: ignore[arg-type]  # None: not to be imported
         parser = parser_for(name)
+        for module in NOT_AT_START:
+            del sys.modules[module]  # for who asks for it by itself
         confine(**order["limits"])
         answer = dump_document(parser.parse(sys.stdin.buffer.read(), name=name))
     except RagError as problem:

@@ -54,6 +54,8 @@ def confined_by(code: str) -> str:
     ("name", "content"),
     [
         ("a.txt", "文本".encode()),
+        ("guessed.txt", ("Высота мачты над площадкой тридцать метров, её осматривают весной. " * 9).encode("cp1251")),
+        ("guessed.html", ("<p>Высота мачты над площадкой тридцать метров.</p>" * 9).encode("cp1251")),
         ("a.md", b"# a\n\ntext"),
         ("a.html", b"<p>text</p>"),
         ("a.pdf", PDF),
