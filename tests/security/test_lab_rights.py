@@ -19,24 +19,30 @@ from knowledge.indexes.corpus_epoch import epoch_advance
 from knowledge.models import Document
 from tests.admin.conftest import signed_in
 from tests.factories import ingest, make_admin, make_set, make_user, scope_of
-
-pytestmark = pytest.mark.django_db
+from tests.forms_plugin import is_full
 
 WORDS = ("amber", "basalt", "cobalt", "dolomite", "emerald", "feldspar", "granite", "hematite", "indigo", "jasper")
 QUESTION = "Which mineral is stored in the vault?"
 CONFIGURATIONS = [LabConfiguration(options={"top_k": 3, "neighbours": 1}), LabConfiguration(mode="vector")]
-ROUNDS = 10
+ROUNDS = 10 if is_full() else 6
 
 
-@pytest.fixture
-def world():
-    """Ten documents, each with a word of its own, in three sets of members only."""
+def world_make():
     keeper = make_admin("keeper")
     sets = [make_set(f"s{n}", owners=[keeper], visibility="members") for n in range(3)]
     texts = {word: f"# Vault {word}\n\nThe mineral {word} is stored in vault {n}." for n, word in enumerate(WORDS)}
     documents = ingest(keeper, *sets, **texts)
     viewer, other = make_user("viewer", is_staff=True), make_user("other")
     return sets, documents, viewer, other
+
+
+pytestmark = [pytest.mark.django_db, pytest.mark.starts_from(make=world_make)]
+
+
+@pytest.fixture
+def world(kept_rows):
+    """Ten documents, each with a word of its own, in three sets of members only."""
+    return kept_rows
 
 
 def shuffle(random: Random, sets, documents, people) -> None:
