@@ -47,7 +47,9 @@ _THAT = re.compile(
 _FIGURE = re.compile(r"\d")
 _FIELD = re.compile(r"(?:[^:：]{1,60}[:：]\s*){0,2}?([^:：]{1,40})[:：]\s*\S[^:：]*\Z")
 _ASKED_THING = re.compile(r"\A(.{3,30}?)[的是有在由]{0,2}(?:哪|多少|多久|什么|什麼|谁|誰|何时|何時|几|幾)")
-_IS_SAID = re.compile(r"\s*(?:[是为為在由有:：]|[位设設放存][于於在放])\s*\S")
+_IS_SAID = re.compile(r"\s*(?:(?:[是为為在由有:：]|[位设設放存][于於在放])\s*\S|\d)")
+_LONG_WORD = re.compile(r"[a-z]{4,}")
+LEAST_COMMON = 2  # long English words of a question that a short line with a figure has
 _ASKED_AMOUNT = re.compile(r"(?:几|幾|多少)\s?[个個]?([\u4e00-\u9fff])")
 _HAN_NUMBER = "[\\d一二三四五六七八九十百千两兩半]"
 THING_CHARACTERS = 2  # of a Chinese question, which begins with what it is about
@@ -245,12 +247,14 @@ def _is_asked_field(text: str, question: str) -> bool:
 
 
 def _says_what_is_asked(text: str, question: str) -> bool:
-    """Whether a text says where, who or how much the thing is that a Chinese question begins with; a title does not."""
+    """Whether a short text says where, who or how much the thing is that a question asks about; a title does not."""
     match, amount = _ASKED_THING.match(question), _ASKED_AMOUNT.search(question)
     if match is not None and match[1] in text and _IS_SAID.match(text.partition(match[1])[2]):
         return True
-    is_about = question[:THING_CHARACTERS] in text
-    return is_about and amount is not None and re.search(rf"{_HAN_NUMBER}\s?{amount[1]}", text) is not None
+    if amount is not None and question[:THING_CHARACTERS] in text:
+        return re.search(rf"{_HAN_NUMBER}\s?{amount[1]}", text) is not None
+    common = {*_LONG_WORD.findall(question.lower())} & {*_LONG_WORD.findall(text.lower())}
+    return len(common) >= LEAST_COMMON and wanted(question) == "number" and _FIGURE.search(text) is not None
 
 
 def _is_filler(statement: Statement) -> bool:

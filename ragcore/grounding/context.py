@@ -16,8 +16,8 @@ MAX_SECTION_CHARACTERS = 160  # of the path of headings in the head of a source
 MOST_SOURCES = 50  # of one answer (ragcore.options.AnswerOptions.max_chunks)
 _SPACE = re.compile(r"\s+")
 _OWN_REFERENCE = re.compile(
-    r"(?<![A-Za-z0-9_)\]])\[(\^?\d{1,3}(?:\s*[-–,、]\s*\d{1,3})*)\]"
-)  # not an index such as a[1]
+    r"(?:(?<![A-Za-z0-9_)\]])|(?=\[\^))\[(\^?\d{1,3}(?:\s*[-–,、]\s*\d{1,3})*)\]"
+)  # not an index such as a[1]; the mark of a note stands at a figure, too: 2400[^3]
 _FORGED = re.compile(r"[\[【]((?:source|来源|來源)\s*[:：#]?\s*\d[^\[\]【】\n]{0,40})[\]】]", re.IGNORECASE)
 _PIECE = re.compile(r"(?P<ticks>`+|~{3,})|(?P<newline>\n[ \t]*)|[^`~\n]+|.", re.DOTALL)
 _TAG = re.compile(r"<(?=\s*/?\s*(?:context|question|document|conversation|answer|statements)\b)", re.IGNORECASE)

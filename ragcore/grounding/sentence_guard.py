@@ -25,7 +25,7 @@ MOST_REPEATS = 2  # of sentences that were there already, after which a model go
 MIN_LETTERS = 4
 LONGEST_SENTENCE = 2_000  # characters; a model that puts no full stop for so long writes no answer
 _LIST_SIGN = re.compile(r"(?:[-*+•·]|\d{1,3}[.)、])\s")
-_MARKS = re.compile(r"(?:(?<!\s)\s++)?(?:\[\d{1,3}\]|［\d{1,3}］|【\d{1,3}】)")
+_MARKS = re.compile(r"(?:(?<!\s)\s++)?(?:\[\d{1,3}\]|［\^?\d{1,3}］|【\d{1,3}】)")
 
 
 @cache

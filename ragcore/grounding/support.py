@@ -52,7 +52,7 @@ _RULE = re.compile(r"[\s|:\-=_*]*")
 
 _WORD = regex.compile(r"[\p{Han}\p{Hiragana}\p{Katakana}]|[\p{L}\p{N}\p{M}]+")
 _COLON = re.compile(r"[:：]")
-_OWN_MARKER = re.compile(r"［(\d{1,3})］")  # a source's own [n], as a quotation writes it
+_OWN_MARKER = re.compile(r"［(\^?\d{1,3})］")  # a source's own [n], as a quotation writes it
 JUDGED = 12  # sentences in one request; the rest go into further ones
 REFUSED = "A language model compared them: the cited source does not say this."
 _OPEN = frozenset({IN_PART, OTHER_LANGUAGE})

@@ -15,7 +15,7 @@ _MARKS = re.compile(
 )
 _FIRST_STEP = re.compile(r"\s*(1[.)])\s+(?=[^|]*\s2[.)]\s)")
 _MAY_BE_MARKED = re.compile(r"[`*_\[\]<]|^\s*(?:[-+>]|\d{1,3}[.)])")  # a character that every match of _MARKS has
-_MARKER_LIKE = re.compile(r"\[(\d{1,3})\]")
+_MARKER_LIKE = re.compile(r"\[(\^?\d{1,3})\]")
 _CELLS = re.compile(r"(?:(?<!\s)\s+)?\|\s*")
 _SPACE = re.compile(r"\s+")
 _PICTURE = re.compile(

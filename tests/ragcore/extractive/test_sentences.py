@@ -36,3 +36,9 @@ def test_numbered_lines_are_points_where_they_stand_below_each_other_and_heading
 )
 def test_points_are_told_by_any_label(point):
     assert [statement.is_item for statement in statements(f"The owner pays\n{point}")] == [False, True]
+
+
+def test_the_mark_of_a_note_at_a_figure_is_no_citation():
+    (statement,) = statements("In all 2400[^3] parts a shift.")
+
+    assert statement.text == "In all 2400［^3］ parts a shift."
