@@ -204,9 +204,7 @@ class RecognitionUnavailableError(TransientError):
 
 
 class ModelUnavailableError(TransientError):
-    """A model server failed; the reason says how. Of `data`: "model" and "busy" (too many requests) after all retries;
-    "status" and "said" of a server that refused.
-    """
+    """The reason says how. `data`: "model", "busy" after all retries; "status", "said" of a server that refused."""
 
     code = "model_unavailable"
     default_message = "The language model cannot be reached at the moment."

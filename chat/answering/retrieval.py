@@ -16,8 +16,8 @@ from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
 from accounts.scope import Scope
+from chat.answering.answer_config import quotes_lists
 from chat.answering.context import AnswerContext
-from chat.answering.writing_way import quotes_lists
 from chat.concurrency.executors import run_cpu, run_db
 from chat.errors import AnswerTimeoutError
 from chat.types import EventSink, ignore_event

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from chat.answering.answer_config import quotes_lists
 from chat.answering.answerability import Verdict
 from chat.answering.context import AnswerContext
 from chat.answering.retrieval import read_documents
-from chat.answering.writing_way import quotes_lists
 from chat.concurrency.executors import run_cpu
 from knowledge import model_registry
 from ragcore.answerability.confidence import answer_confidence

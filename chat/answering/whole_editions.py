@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import replace
 
+from chat.answering.answer_config import quotes_lists
 from chat.answering.context import AnswerContext
 from chat.answering.retrieval import read_documents, sources_behind
-from chat.answering.writing_way import quotes_lists
 from ragcore.extractive.edition_changes import compared_editions
 from ragcore.text.question_core import question_core
 from ragcore.types.answering import AnswerState

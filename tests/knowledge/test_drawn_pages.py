@@ -19,7 +19,7 @@ from knowledge.drawn_pages import page_cached
 from knowledge.file_errors import PicturesBusyError
 from knowledge.person_queue import PersonQueue
 from ragcore.errors import CorruptDocumentError, ResourceLimitError
-from tests.knowledge.test_views import document, originals, pdf, with_original  # noqa: F401 (fixtures)
+from tests.knowledge.test_views import document, document_make, originals, pdf, with_original  # noqa: F401 (fixtures)
 
 numbers = count(1)
 SLOW_FILLS = 20_000  # of the whole page with a transparent colour: pdfium takes about 30 s
@@ -170,6 +170,7 @@ def test_waiting_is_bounded_in_number_and_time():
 
 
 @pytest.mark.django_db
+@pytest.mark.starts_from(make=document_make)
 def test_a_reader_whose_turn_does_not_come_is_told_when_to_ask_again(document, originals, client, monkeypatch):  # noqa: F811
     version = with_original(document, "busy.pdf", pdf())
 

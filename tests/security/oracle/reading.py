@@ -421,7 +421,7 @@ SIGNING_IN = {
 
 def is_asking(route: Route) -> bool:
     """Addresses that search and answer; they run in threads of their own."""
-    return route.path.startswith(("api/v1/rag/", "v1/"))
+    return route.path.startswith(("api/v1/rag/", "api/v1/dify/", "v1/"))
 
 
 def way_of(route: Route) -> str:
