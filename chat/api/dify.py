@@ -101,7 +101,7 @@ async def retrieval(request: HttpRequest, body: KnowledgeQueryIn) -> dict[str, A
     set_id = await run_db(_set_id, caller.scope, body.knowledge_id)
     await count_questions_or_raise(caller.user, key=caller.key_tag)
     search = RetrievalRequest(
-        query=prompt_question(body.query, most=MAX_QUERY_CHARACTERS),
+        query=await run_cpu(prompt_question, body.query, most=MAX_QUERY_CHARACTERS),
         sets=(set_id,),
         top_k=body.retrieval_setting.top_k,
         filters=Filters(metadata=body.metadata_condition.attributes() if body.metadata_condition else {}),

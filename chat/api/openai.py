@@ -16,7 +16,7 @@ from accounts.key_scopes import KeyScope
 from accounts.scope import Scope
 from chat.api.auth import CallerAuth, caller_of
 from chat.api.embeddings import EmbeddingsIn, embeddings_of
-from chat.api.openai_forms import Chunks, answer_context, completion, finish_reason
+from chat.api.openai_forms import Chunks, answer_context, completion, error_chunk, finish_reason
 from chat.api.openai_schemas import MODEL, CompletionIn, MessageIn
 from chat.api.openai_tools import tool_completion
 from chat.api.questions import answer_question, start_turn
@@ -117,8 +117,7 @@ async def _streamed(scope: Scope, message: Message, body: CompletionIn) -> Strea
         elif event.type == "citations":
             citations.extend(data["citations"])
         elif event.type == "error":
-            error = {"code": data["code"], "message": data["message"], "details": []}
-            yield {"error": {**error, "type": "server_error", "param": None}}
+            yield error_chunk(data["code"], data["message"])
         elif event.type == "done":
             if rest := stops.flush():
                 yield chunks.choice({"content": rest})

@@ -48,6 +48,12 @@ class Chunks:
             yield {**self._head, "choices": [], "usage": _usage(usage)}
 
 
+def error_chunk(code: str, message: str) -> dict[str, Any]:
+    """What stands in the place of a chunk where a stream fails."""
+    error = {"code": code, "message": message, "details": []}
+    return {"error": {**error, "type": "server_error", "param": None}}
+
+
 def answer_context(
     body: CompletionIn, *, citations: Sequence[Any], status: str, message_id: str, error_message: str | None
 ) -> dict[str, Any]:

@@ -5,6 +5,7 @@ OpenAI refuses what it does not know, and so does this. Nothing that would chang
 
 from __future__ import annotations
 
+from functools import cached_property
 from typing import Annotated, Any, Literal
 
 from ninja import Schema
@@ -228,7 +229,7 @@ class CompletionIn(Schema):
             raise ValueError("stream_options: may only be sent with stream: true")
         return self
 
-    @property
+    @cached_property
     def question(self) -> str:
         """What is asked: the person's last message, or the question in a prompt of a program (`prompt_question`)."""
         asking = next(m for m in reversed(self.messages) if m.role == "user" and m.text.strip())

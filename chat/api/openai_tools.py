@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import AsyncGenerator, AsyncIterator, Mapping
+from collections.abc import AsyncGenerator, AsyncIterator
 from contextlib import aclosing
 from typing import Any
-
-from django.http import StreamingHttpResponse
 
 from accounts.error_messages import error_message
 from chat.answering.client_tools import ClientCompletion, ClientFields
 from chat.api.auth import Caller
-from chat.api.openai_forms import Chunks, answer_context, completion, finish_reason
+from chat.api.openai_forms import Chunks, answer_context, completion, error_chunk, finish_reason
 from chat.api.openai_schemas import CompletionIn
 from chat.api.questions import check_answer_options
-from chat.api.sse import DONE
+from chat.api.sse import DONE, data_line, streamed_response
 from chat.api.stop_texts import StopTexts
 from chat.concurrency.admission import take_place
 from chat.concurrency.executors import run_db
@@ -47,11 +44,7 @@ async def tool_completion(caller: Caller, value: AnswerRequest, body: Completion
             text = "".join([piece async for piece in pieces])
         return _whole(run, message, body, text)
     first = await anext(pieces, None)
-    response = StreamingHttpResponse(_lines(first, pieces, run, message, body), content_type="text/event-stream")
-    response["Cache-Control"] = "no-cache"
-    response["X-Accel-Buffering"] = "no"
-    response["X-Message-Id"] = str(message.pk)
-    return response
+    return streamed_response(_lines(first, pieces, run, message, body), message.pk)
 
 
 async def _pieces(caller: Caller, run: ClientCompletion, message: Message) -> AsyncGenerator[str, None]:
@@ -83,28 +76,23 @@ async def _lines(
     """The events of the stream; an error in its middle is one of them."""
     chunks, stops = Chunks(body, message.pk), StopTexts(body.stop)
     async with aclosing(pieces):
-        yield _line(chunks.choice({"role": "assistant", "content": stops.feed(first or "")}))
+        yield data_line(chunks.choice({"role": "assistant", "content": stops.feed(first or "")}))
         try:
             async for piece in pieces:
                 if text := stops.feed(piece):
-                    yield _line(chunks.choice({"content": text}))
+                    yield data_line(chunks.choice({"content": text}))
         except RagError as error:
-            problem = {"code": error.code, "message": error_message(error), "details": []}
-            yield _line({"error": {**problem, "type": "server_error", "param": None}})
+            yield data_line(error_chunk(error.code, error_message(error)))
             yield DONE
             return
         if rest := stops.flush():
-            yield _line(chunks.choice({"content": rest}))
+            yield data_line(chunks.choice({"content": rest}))
         if run.calls:
-            yield _line(chunks.choice({"tool_calls": [{"index": n, **call} for n, call in enumerate(run.calls)]}))
-        yield _line(chunks.choice({"context": _context(run, message, body)}, _reason(run)))
+            yield data_line(chunks.choice({"tool_calls": [{"index": n, **call} for n, call in enumerate(run.calls)]}))
+        yield data_line(chunks.choice({"context": _context(run, message, body)}, _reason(run)))
         for chunk in chunks.usage(run.record.metadata.usage if run.record is not None else {}):
-            yield _line(chunk)
+            yield data_line(chunk)
     yield DONE
-
-
-def _line(data: Mapping[str, Any]) -> str:
-    return f"data: {json.dumps(data, ensure_ascii=False)}\n\n"
 
 
 def _reason(run: ClientCompletion) -> str:

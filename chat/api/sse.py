@@ -45,6 +45,11 @@ async def event_stream(
         await events.aclose()  # type: ignore[attr-defined]  # read_events is an async generator
         raise error_of(opening[-1])
     lines = _lines(opening, events, vocabulary, after=after)
+    return streamed_response(lines, message_id)
+
+
+def streamed_response(lines: AsyncIterator[str], message_id: uuid.UUID) -> StreamingHttpResponse:
+    """A response of server-sent events that no proxy holds back."""
     response = StreamingHttpResponse(lines, content_type="text/event-stream")
     response["Cache-Control"] = "no-cache"
     response["X-Accel-Buffering"] = "no"
@@ -102,10 +107,10 @@ async def _lines_of(event: Event, vocabulary: Vocabulary) -> AsyncIterator[str]:
     before: Mapping[str, Any] | None = None
     async for data in vocabulary(event):
         if before is not None:
-            yield _line(before)
+            yield data_line(before)
         before = data
     if before is not None:
-        yield f"id: {event.sequence}\n{_line(before)}"
+        yield f"id: {event.sequence}\n{data_line(before)}"
 
 
 async def _joined(opening: Sequence[Event], events: AsyncIterator[Event]) -> AsyncIterator[Event]:
@@ -116,7 +121,8 @@ async def _joined(opening: Sequence[Event], events: AsyncIterator[Event]) -> Asy
             yield event
 
 
-def _line(data: Mapping[str, Any]) -> str:
+def data_line(data: Mapping[str, Any]) -> str:
+    """An event without an id."""
     return f"data: {json.dumps(data, ensure_ascii=False)}\n\n"
 
 
