@@ -18,7 +18,6 @@ from knowledge.selectors import sets_readable
 from knowledge.selectors.options import site_options
 from knowledge.types import RetrievalMode
 from ragcore.extractive import RULES_VERSION
-from ragcore.llm.model_profile import profile_of
 from ragcore.options import AnswerOptions, Resolved, VoiceOptions, options_sha256, resolve
 from ragcore.presets import mode_layers, preset, preset_retrieval_mode
 from ragcore.prompts import load
@@ -27,17 +26,6 @@ HISTORY_TOKENS = 4000  # of a prompt with its earlier turns; older ones are summ
 PROMPT_TOKENS = 800  # of rules and question, which the history's tokens count, too
 LEAST_ROOM_TOKENS = 512
 LEAST_LATENCY = 0.001  # seconds; a client's 0 asks for the fastest model, where an option of 0 is no limit
-
-
-QUOTING = ("fill", "quote")  # ways in which the sources are quoted, at most one sentence of them chosen by a model
-
-
-def quotes_lists() -> bool:
-    """Whether lists, counts, comparisons and summaries are quoted: without a model, or with one that only chooses.
-
-    Then they may rest on all passages of their documents, which would be too many for a prompt.
-    """
-    return model_registry.chat_model() is None or profile_of(model_registry.generator()).way in QUOTING
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Collection, Sequence
+from dataclasses import replace
 from functools import partial
 
 from django.utils.translation import gettext as _
@@ -53,13 +54,18 @@ async def generate(
     if state.answer_text is not None:
         return await show_loop_text(context, state.answer_text, state.sources)
     await context.events("step", name="write", detail=_("Writing"))
+    inside = _inside(state.sources, verdict.inside)
     generator, request = await route_generation(
         context,
         state.query,
-        _inside(state.sources, verdict.inside) or state.sources,
+        inside or state.sources,
         spent=total_known_cost(ports.usage_entries),
         unavailable=ports.unavailable_models,
         files=files,
+    )
+    request = replace(
+        request,
+        further_sources=tuple(_inside(state.further_sources, verdict.inside)) if inside else state.further_sources,
         whole_versions=state.whole_versions,
         earlier_question=verdict.earlier_question,
     )
@@ -67,7 +73,7 @@ async def generate(
         generator = model_registry.extractive_generator()
     writer = AnswerWriter(
         request=request,
-        output=_emitter(context, state.sources),
+        output=_emitter(context, (*state.sources, *state.further_sources)),
         events=context.events,
         stop=context.stop,
         refusal=refusal_text(context.request.query, context.config.options.style),

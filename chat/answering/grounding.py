@@ -16,6 +16,7 @@ from chat.types import AnswerRecord, CitationRecord, to_plain
 from knowledge import model_registry
 from ragcore.answerability import RelevanceJudge
 from ragcore.embedding.vectors import CachingEmbedder
+from ragcore.extractive.generator import ExtractiveGenerator
 from ragcore.grounding.citations import answer_confidence, extract_citations
 from ragcore.grounding.source_texts import SourceSimilarity
 from ragcore.grounding.support import SUPPORTED_FROM, judge_undecided, support_states
@@ -23,6 +24,7 @@ from ragcore.llm.client import LlmClient
 from ragcore.options import AnswerOptions
 from ragcore.prompts.refusals import is_refusal
 from ragcore.types import Citation, Sentence, Source, State
+from ragcore.types.answering import AnswerState
 
 logger = logging.getLogger(__name__)
 
@@ -134,6 +136,12 @@ def unchecked_text(text: str, sources: Sequence[Source], *, status: str) -> Chec
     """A text that could not be checked, and the sources, none of which counts as cited."""
     confidence = 0.0 if status == "search_results" else answer_confidence([], [])
     return CheckedText(text=text, status=status, sources=sources, confidence=confidence)
+
+
+def sources_of_text(text: str, model: str, state: AnswerState) -> tuple[Source, ...]:
+    """The sources that a text may rest on: with the further ones where it is quoted, or cites one of these."""
+    is_used = model == ExtractiveGenerator.name or any(f"[{source.number}]" in text for source in state.further_sources)
+    return (*state.sources, *state.further_sources) if is_used else state.sources
 
 
 def build_record(checked: CheckedText, outcome: SearchOutcome) -> AnswerRecord:

@@ -40,15 +40,12 @@ async def route_generation(
     unavailable: Collection[str] = (),
     critique: str = "",
     files: AttachedSubject | None = None,
-    whole_versions: frozenset[int] = frozenset(),
-    earlier_question: str = "",
 ) -> tuple[LLMGenerator, GenerationRequest]:
     """The generator for this question, and its request; the extractive one where there is no language model.
 
     `spent`: the cost of the answer so far, which counts towards its limit; `unavailable`: names of models that are not
-    asked again; `critique`: what was wrong with the answer before; `files`: that the question is about;
-    `whole_versions`: see AnswerState; `earlier_question`: see GenerationRequest. A generator chosen by tier is a
-    RoutedGenerator, which says why.
+    asked again; `critique`: what was wrong with the answer before; `files`: that the question is about.
+    A generator chosen by tier is a RoutedGenerator, which says why.
     """
     options = context.config.options
     messages: tuple[ChatMessage, ...] = ()
@@ -63,8 +60,6 @@ async def route_generation(
         temperature=options.temperature,
         max_tokens=options.max_tokens,
         is_thorough=options.mode == RESEARCH,
-        whole_versions=whole_versions,
-        earlier_question=earlier_question,
         parts=files.parts(sources) if files is not None else (),
     )
     estimated_tokens = context.request.constraints.estimated_tokens

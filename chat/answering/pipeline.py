@@ -30,6 +30,7 @@ from chat.answering.grounding import (
     ground,
     relevance_judge,
     small_talk_record,
+    sources_of_text,
     unchecked_text,
 )
 from chat.answering.metadata import SILENT_MODELS, add_metadata, asked_with, search_evidence
@@ -175,7 +176,7 @@ async def ground_draft(
     else:
         judge = relevance_judge(files.plain_question if files is not None else state.query, outcome)
     status = "degraded" if draft.degraded else "answered"
-    sources = state.sources
+    sources = sources_of_text(draft.text, draft.model, state)
     check = partial(
         check_answer,
         draft.text,

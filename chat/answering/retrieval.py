@@ -16,7 +16,6 @@ from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
 from accounts.scope import Scope
-from chat.answering.answer_config import quotes_lists
 from chat.answering.context import AnswerContext
 from chat.concurrency.executors import run_cpu, run_db
 from chat.errors import AnswerTimeoutError
@@ -180,12 +179,12 @@ def _reporter(events: EventSink) -> Any:
 
 
 async def complete_tables(context: AnswerContext, state: AnswerState) -> AnswerState:
-    """The state with the other passages of tables behind its sources, where all rows of a kind are wanted.
+    """The state with the other passages of tables as further sources, where all rows of a kind are wanted.
 
     A long table stands in several passages, and a search brings the nearest of them: what is listed or counted from
     these would be a part that looks like all. An optional part: without the database the sources stay as they are.
     """
-    if not quotes_lists() or not wants_rows(question_core(state.query)):
+    if not wants_rows(question_core(state.query)):
         return state
     if not (first := _with_tables(state)):
         return state
@@ -226,7 +225,7 @@ def _with_tables(state: AnswerState) -> list[Source]:
 
 
 def _joined(state: AnswerState, first: list[Source], passages: list[Passage]) -> AnswerState:
-    """The sources, and behind them, numbered on, the passages with a table that is not among them.
+    """The state with further sources: the passages with a table that is not among its sources.
 
     Whole is a document that is all there and none of whose rows stands without the names of its columns.
     """
@@ -240,18 +239,16 @@ def _joined(state: AnswerState, first: list[Source], passages: list[Passage]) ->
             tables.append(source.passage)
     counts = Counter(passage.version for passage in passages)
     whole = {source.passage.version for source in first if counts[source.passage.version] < MOST_PASSAGES} - parts
-    return replace(state, sources=sources_behind(state.sources, tables), whole_versions=frozenset(whole))
+    return replace(state, further_sources=sources_behind(state.sources, tables), whole_versions=frozenset(whole))
 
 
 def sources_behind(sources: Sequence[Source], passages: Sequence[Passage]) -> tuple[Source, ...]:
-    """The sources, and behind them, numbered on and with the least of their scores, the passages not among them."""
+    """The passages that are not among the sources, numbered on behind them and with the least of their scores."""
     chunks = {source.passage.chunk for source in sources}
     least = min((source.score for source in sources), default=0.0)
     added = [passage for passage in passages if passage.chunk not in chunks]
-    return (
-        *sources,
-        *(
-            Source(number=number, passage=passage, text=passage.text.strip(), score=least)
-            for number, passage in enumerate(added, start=len(sources) + 1)
-        ),
+    last = max((source.number for source in sources), default=0)
+    return tuple(
+        Source(number=number, passage=passage, text=passage.text.strip(), score=least)
+        for number, passage in enumerate(added, start=last + 1)
     )

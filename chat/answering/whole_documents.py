@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from chat.answering.answer_config import quotes_lists
 from chat.answering.answerability import Verdict
 from chat.answering.context import AnswerContext
 from chat.answering.retrieval import read_documents
@@ -14,11 +13,13 @@ from ragcore.answerability.confidence import answer_confidence
 from ragcore.extractive.summary import summary_passages
 from ragcore.extractive.summary_wish import is_same_text, names_document, summary_points, wants_summary
 from ragcore.grounding.context import build_context
+from ragcore.llm.model_profile import profile_of
 from ragcore.types import Passage, Source
 from ragcore.types.answering import AnswerState
 
 MOST_PASSAGES = 60  # of one document, from its beginning
 MOST_DOCUMENTS = 4  # the best of the search: one may be meant, with others of its thread
+QUOTING = ("fill", "quote")  # ways in which the sources are quoted, at most one sentence of them chosen by a model
 SUMMARY_SCORE = 0.9  # that a summary of a document answers the wish for one
 
 
@@ -69,7 +70,7 @@ def _chosen(
 def _numbered(passages: Sequence[Passage], budget_tokens: int) -> tuple[Source, ...]:
     """In reading order; for a language model that writes those that fit into the context."""
     scored = [(passage, 1.0 - place * 1e-3) for place, passage in enumerate(passages)]
-    if not quotes_lists():
+    if model_registry.chat_model() is not None and profile_of(model_registry.generator()).way not in QUOTING:
         return tuple(build_context(scored, budget_tokens=budget_tokens, counter=model_registry.counter()))
     return tuple(
         Source(number=number, passage=passage, text=passage.text.strip(), score=score)

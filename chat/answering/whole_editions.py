@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import replace
 
-from chat.answering.answer_config import quotes_lists
 from chat.answering.context import AnswerContext
 from chat.answering.retrieval import read_documents, sources_behind
 from ragcore.extractive.edition_changes import compared_editions
@@ -16,11 +15,11 @@ MOST_PASSAGES = 60  # of one edition
 
 
 async def complete_editions(context: AnswerContext, state: AnswerState) -> AnswerState:
-    """The state with the other passages of the two editions behind its sources, where a question compares these.
+    """The state with the other passages of the two editions as further sources, where a question compares these.
 
     An optional part: without the database the sources stay as they are.
     """
-    if not quotes_lists() or not state.sources:
+    if not state.sources:
         return state
     in_state = [*(source.passage for source in state.sources), *(ranked.passage for ranked in state.passages)]
     editions = compared_editions(question_core(state.query), in_state)
@@ -33,5 +32,7 @@ async def complete_editions(context: AnswerContext, state: AnswerState) -> Answe
         return state
     counts = Counter(passage.version for passage in passages)
     whole = {version for version, number in counts.items() if number < MOST_PASSAGES}
-    sources = sources_behind(state.sources, passages)
-    return replace(state, sources=sources, whole_versions=state.whole_versions | whole)
+    further = sources_behind((*state.sources, *state.further_sources), passages)
+    return replace(
+        state, further_sources=(*state.further_sources, *further), whole_versions=state.whole_versions | whole
+    )

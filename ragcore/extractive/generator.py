@@ -148,6 +148,7 @@ class ExtractiveGenerator:
 
     def blocks(self, request: GenerationRequest) -> list[str]:
         """The answer as Markdown blocks; joined they are the whole text. Empty without usable sentences."""
+        request = replace(request, sources=(*request.sources, *request.further_sources), further_sources=())
         if request.parts:
             texts = [block for part in request.parts if (block := self._part(part, request))]
             return [block if at == 0 else f"\n\n{block}" for at, block in enumerate(texts)]

@@ -181,7 +181,7 @@ class TrustedWriting:
         prompt = load("answer_plain").render(
             language=_language(request), context=context, question=fenced(request.question)
         )
-        async for event in self._checked(request, prompt, read):
+        async for event in self._checked(request, request.sources, prompt, read):
             yield event
 
     async def _filled(self, request: GenerationRequest, read: Read) -> AsyncIterator[GenerationEvent]:
@@ -206,7 +206,8 @@ class TrustedWriting:
             language=_language(request), facts=facts, question=fenced(request.question)
         )
         quoted = QuotedSentences(_without_headings(extract, words), request.question, self.tokenizer)
-        async for event in self._checked(request, prompt, read, quoted.instead_of):
+        sources = (*request.sources, *request.further_sources)
+        async for event in self._checked(request, sources, prompt, read, quoted.instead_of):
             yield event
 
     async def _quoted(self, request: GenerationRequest) -> AsyncIterator[GenerationEvent]:
@@ -220,13 +221,20 @@ class TrustedWriting:
         return self._blocks
 
     async def _checked(
-        self, request: GenerationRequest, prompt: str, read: Read, instead: Callable[[str], str] | None = None
+        self,
+        request: GenerationRequest,
+        sources: Sequence[Source],
+        prompt: str,
+        read: Read,
+        instead: Callable[[str], str] | None = None,
     ) -> AsyncIterator[GenerationEvent]:
         """What the model writes to a prompt, sentence by sentence, or what is shown instead of a sentence.
 
+        `sources`: those that a sentence may rest on.
+
         Raises GivenUpError where nothing can be shown.
         """
-        attributor = Attributor(request.sources, self.tokenizer, self.embedder)
+        attributor = Attributor(sources, self.tokenizer, self.embedder)
         guard = SentenceGuard(attributor.attribute, request.question, instead)
         plain_request = replace(request, messages=(ChatMessage(role="user", content=prompt),))
         reply, end = "", GenerationEvent(final=True)

@@ -194,6 +194,7 @@ class AnswerState:
     result: SearchResult | None = None  # of the last search
     passages: tuple[Ranked, ...] = ()  # what the context will be made of, best first
     sources: tuple[Source, ...] = ()
+    further_sources: tuple[Source, ...] = ()  # behind them; only quoted answers rest on these, no model reads them
     whole_versions: frozenset[int] = frozenset()  # of documents all of whose tables are among the sources
     answer_text: WrittenText | None = None  # None: the last step of the flow writes
     steps: tuple[Step, ...] = ()

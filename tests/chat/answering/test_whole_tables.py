@@ -92,3 +92,28 @@ async def test_a_model_that_writes_gets_no_table_of_many_passages(api, alarms, m
 
     prompt = server.requests[-1].body["messages"][-1]["content"]
     assert 0 < prompt.count("| urgent") < URGENT
+
+
+@pytest.mark.parametrize("reply", [Reply(status=500), Reply(texts=("[1]",))], ids=["broken", "marks alone"])
+async def test_a_model_that_writes_nothing_of_use_leaves_the_whole_table_to_be_quoted(api, alarms, model, reply):
+    without = await api.generate("how many urgent alarms does the P10 have", cache=False)
+    server = model(ModelProfile(), "")
+    server.default = reply
+
+    answer = await api.generate("how many urgent alarms does the P10 have", cache=False)
+
+    assert answer["answer"] == without["answer"]
+    assert {citation["chunk_id"] for citation in answer["citations"]} == {
+        citation["chunk_id"] for citation in without["citations"]
+    }
+
+
+async def test_a_model_cannot_cite_a_passage_that_it_has_not_read(api, alarms, model):
+    server = model(ModelProfile(), f"The P10 has seven urgent alarms {''.join(f'[{n}]' for n in range(1, 21))}.")
+
+    answer = await api.generate("how many urgent alarms does the P10 have", cache=False)
+
+    prompt = server.requests[-1].body["messages"][-1]["content"]
+    texts = [chunk.text async for chunk in Chunk.objects.filter(version__document=alarms)]
+    read = sum(text.strip()[:200] in prompt for text in texts)
+    assert 0 < len(answer["citations"]) <= read < len(texts)
