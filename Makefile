@@ -17,7 +17,7 @@ PYTEST := $(BIN)/python -m pytest -n $(WORKERS) --dist loadfile --no-loadscope-r
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help run test clients test-full test-security lint-style lint-types pytest faults load bench bench-ingest bench-retrieval bench-scale bench-churn bench-hops bench-rewriting bench-answers bench-everyday bench-llm bench-grounding bench-latency bench-cost bench-cache bench-fairness snapshot-answers code-figures lint lint-security audit sbom install install-dev llama browser directory lock clean pin-images bench-diagnosis bench-judge bench-lexicon bench-triples bench-paths bench-facts bench-graph bench-nightly bench-failures bench-finetune bench-switch bench-set-models bench-sentences bench-use
+.PHONY: help run test clients test-full test-security lint-style lint-types pytest faults load bench bench-ingest bench-retrieval bench-scale bench-churn bench-hops bench-rewriting bench-answers bench-everyday bench-llm bench-grounding bench-latency bench-cost bench-cache bench-fairness snapshot-answers code-figures lint lint-security audit sbom install install-dev llama browser directory lock clean pin-images bench-diagnosis bench-judge bench-lexicon bench-triples bench-paths bench-facts bench-graph bench-nightly bench-failures bench-finetune bench-switch bench-set-models bench-sentences bench-use bench-modes
 .DELETE_ON_ERROR:
 
 help: ## This list
@@ -102,6 +102,9 @@ bench-sentences: install ## What vectors of sentences cost, with EMBEDDER=embedd
 
 bench-use: install ## What ranking from use changes, with simulated people; DATA="DIR …", LIMIT=200
 	$(BIN)/python -m bench.use --limit $(or $(LIMIT),200) $(DATA)
+
+bench-modes: install ## The modes of an answer beside each other; DATA="DIR …", LIMIT=100
+	$(BIN)/python -m bench.modes $(if $(LIMIT),--limit $(LIMIT)) $(DATA)
 
 bench-diagnosis: install-dev ## Failures planted one stage at a time, and whether the diagnosis names them; DATA="DIR …"
 	$(BIN)/python -m bench.diagnosis $(DATA)

@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from bench.__main__ import prepare
+from bench.calibration import Reliability
 from bench.everyday.questions import questions_read, questions_sample
 
 if TYPE_CHECKING:
@@ -48,7 +49,7 @@ def main(arguments: Sequence[str]) -> None:
         wanted = questions_sample(wanted, given.sample)
     with ExitStack() as stack:
         prepare(stack, kept=given.keep)
-        from bench.everyday.asking import VERDICTS, Organisation, Reliability, Tally, verdict_together
+        from bench.everyday.asking import VERDICTS, Organisation, Tally, verdict_together
 
         organisation = Organisation.loaded(given.documents or given.folder / "documents")
         tally, reliability = Tally(), Reliability()
@@ -56,7 +57,8 @@ def main(arguments: Sequence[str]) -> None:
             turns = list(organisation.asked(question))
             tally.add(question, verdict_together(turns))
             for one in turns:
-                reliability.add(one)
+                if one.answer.status == "answered":
+                    reliability.add(one.answer.confidence, is_right=one.verdict == "useful")
                 if given.show or one.verdict != "useful":
                     print(_told(one, whole=given.show), flush=True)
         print(f"\n{tally.table()}\n\n{reliability.table()}")

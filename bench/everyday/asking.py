@@ -16,13 +16,12 @@ from bench.everyday.questions import Answer, EverydayQuestion, Turn, Verdict, re
 from bench.retrieval import note, work_off
 from chat.models import Message
 from chat.turns.lifecycle import answer_now
-from chat.types import AnswerRequest
+from chat.types import AnswerRequest, Mode
 from knowledge.models import KnowledgeSet
 from knowledge.services import document_upload, indexes_refresh
 from knowledge.services.sets import set_create
 
 CODE = "everyday"
-TENTHS = 10
 VERDICTS: tuple[Verdict, ...] = ("useful", "wrong", "wrongly_refused")
 
 
@@ -35,39 +34,7 @@ class AskedTurn:
     answer: Answer
     verdict: Verdict
     reach: str  # see questions.reach_of
-
-
-@dataclass(kw_only=True)
-class Reliability:
-    """Confidence of answers beside how many of them were useful."""
-
-    answers: list[tuple[float, bool]] = field(default_factory=list)
-
-    def add(self, turn: AskedTurn) -> None:
-        """Answers from documents only."""
-        if turn.answer.status == "answered" and turn.answer.confidence is not None:
-            self.answers.append((turn.answer.confidence, turn.verdict == "useful"))
-
-    def bins(self) -> list[tuple[int, float, float]]:
-        """Answers, mean confidence and share of useful ones, by tenths of confidence; without empty tenths."""
-        groups: dict[int, list[tuple[float, bool]]] = {}
-        for confidence, useful in self.answers:
-            groups.setdefault(min(int(confidence * TENTHS), TENTHS - 1), []).append((confidence, useful))
-        return [
-            (len(group), sum(c for c, _ in group) / len(group), sum(u for _, u in group) / len(group))
-            for _tenth, group in sorted(groups.items())
-        ]
-
-    def error(self) -> float:
-        """The expected calibration error (Naeini et al. 2015): mean distance of confidence and usefulness, 0 to 1."""
-        distance = sum(size * abs(confidence - useful) for size, confidence, useful in self.bins())
-        return round(distance / (len(self.answers) or 1), 4)
-
-    def table(self) -> str:
-        """One row for each tenth of confidence, as Markdown."""
-        rows = ["| confidence | answers | useful |", "|---|---|---|"]
-        rows += [f"| {confidence:.2f} | {size} | {useful:.2f} |" for size, confidence, useful in self.bins()]
-        return "\n".join(rows)
+    seconds: float = 0.0
 
 
 @dataclass(kw_only=True)
@@ -122,9 +89,9 @@ class Organisation:
         note(f"{home.documents.count()} documents")
         return cls(asker=asker, set_id=home.pk)
 
-    def asked(self, question: EverydayQuestion) -> Iterator[AskedTurn]:
-        """Every turn of a conversation in its order."""
-        request = AnswerRequest(query="", sets=(self.set_id,), cache=False, personal=False)
+    def asked(self, question: EverydayQuestion, *, mode: Mode | None = None) -> Iterator[AskedTurn]:
+        """Every turn of a conversation in its order. `mode`: None for the site's."""
+        request = AnswerRequest(query="", sets=(self.set_id,), mode=mode, cache=False, personal=False)
         for turn in question.turns:
             request = replace(request, query=turn.text)
             stored = async_to_sync(answer_now)(scope=scope_for(self.asker), user=self.asker, request=request)
@@ -144,6 +111,7 @@ class Organisation:
                 answer=answer,
                 verdict=verdict_of(turn, answer),
                 reach=reach_of(turn, answer),
+                seconds=float(message.metadata.get("total_time") or 0.0),
             )
 
 

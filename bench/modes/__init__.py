@@ -1,0 +1,1 @@
+"""The modes of an answer beside each other."""
