@@ -55,8 +55,8 @@ from ragcore.extractive.lookup_table import TableRows
 from ragcore.extractive.named import (
     about_codes,
     about_named,
-    is_named_point,
     named_titles,
+    without_bare_names,
     without_siblings,
 )
 from ragcore.extractive.own_language import are_foreign
@@ -95,7 +95,6 @@ from ragcore.extractive.table_lookup import (
 from ragcore.ports import AnswerPart, Embedder, FloatArray, GenerationEvent, GenerationRequest, Tokenizer
 from ragcore.text.question_core import question_core
 from ragcore.text.question_type import question_type
-from ragcore.text.scripts import columns
 from ragcore.text.tokenise import stop_words
 
 SPECIFIC = 9  # content words from which a question names many things
@@ -107,7 +106,6 @@ NAMED_COLUMNS = 450  # of a fact about a document that the question names
 POINTED_CHARACTERS = 700  # of what stands in a document that is asked for; of more the first sentences are enough
 DOUBTFUL = 0.5  # the same below which the passage is marked as the one that fits best, and its paragraph completed
 PARAGRAPH_COLUMNS = 500
-LEAST_DEFINING = 30  # columns of a point that tells what something is
 MORE_ACROSS = 2  # sentences of an answer from a source in the other language
 MORE_COLUMNS = 300  # of such an answer
 BESIDE = 0.05  # probability from which a sentence is added
@@ -223,14 +221,7 @@ class ExtractiveGenerator:
         # what a thing is may be said anywhere, not only in the document that is called after it
         titles = frozenset[str]() if kind == "definition" else named_titles(question, statements, self._tokenizer)
         statements = [statements[at] for at in about_named(statements, titles)]
-        if kind == "definition":  # a name in a list says nothing of what it is
-            statements = [
-                statement
-                for statement in statements
-                if not statement.is_item
-                or columns(statement.text) >= LEAST_DEFINING
-                or is_named_point(question, statement)
-            ] or statements
+        statements = without_bare_names(question, statements, self._tokenizer)
         features, scores = self._scored(question, statements, request.earlier_question)
         scores = (
             scores

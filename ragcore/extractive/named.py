@@ -16,9 +16,14 @@ from ragcore.ports import FloatArray, Tokenizer
 from ragcore.text.codes import codes_in, versions_in, without_codes
 from ragcore.text.labels import labels_in
 from ragcore.text.point_labels import point_label, point_labels
+from ragcore.text.question_sides import question_sides
+from ragcore.text.question_type import question_type
+from ragcore.text.scripts import columns
 from ragcore.text.signed_words import names_another, signed_words
 from ragcore.text.tokenise import stop_words
 
+LEAST_DEFINING = 30  # columns of a point that tells what something is
+MOST_BESIDE = 1  # words of a point that only names a thing, besides those of the question
 LEAST_WORDS = 2  # of a title, so that it names something
 SIBLING = 20.0  # log-odds that a sentence about another code of the same form loses
 _NAME = re.compile(r"[A-Z][a-z]{2,}")
@@ -87,6 +92,32 @@ def without_siblings(question: str, statements: Sequence[Statement], scores: Flo
 def is_named_point(question: str, statement: Statement) -> bool:
     """Whether a sentence is the point that a question names by its label: 2.1.2, 附件B."""
     return point_label(statement.text) in point_labels(question)
+
+
+def without_bare_names(question: str, statements: Sequence[Statement], tokenizer: Tokenizer) -> list[Statement]:
+    """Without points that only name what is asked about: they say neither what it is nor how it is done.
+
+    Of a definition a short point, to how something is done one that has the words of the question and few others.
+    """
+    kind = question_type(question)
+    things = _things(question, tokenizer)
+
+    def is_bare(statement: Statement) -> bool:
+        if not statement.is_item or is_named_point(question, statement):
+            return False
+        if kind == "definition":
+            return columns(statement.text) < LEAST_DEFINING
+        words = set(tokenizer.words(statement.text))
+        return len(things) > 1 and things <= words and len(words - things) <= MOST_BESIDE
+
+    if kind not in ("definition", "process"):
+        return list(statements)
+    return [statement for statement in statements if not is_bare(statement)] or list(statements)
+
+
+def _things(text: str, tokenizer: Tokenizer) -> frozenset[str]:
+    """Content words without those that say which side of a thing is asked for: "steps", "how"."""
+    return frozenset(tokenizer.words(text)) - stop_words() - question_sides()
 
 
 def _without_other_points(question: str, statements: Sequence[Statement], scores: FloatArray) -> FloatArray:

@@ -16,6 +16,7 @@ import numpy.typing as npt
 
 from ragcore.embedding.vectors import pair_scorer_of
 from ragcore.extractive.answer_patterns import PATTERNS
+from ragcore.extractive.definitions_across import definition_test_across
 from ragcore.extractive.own_language import are_foreign, handicap_across
 from ragcore.extractive.pair_scores import pair_scores
 from ragcore.extractive.sentence_cosines import sentence_cosines
@@ -35,6 +36,7 @@ _TIME = re.compile(
     re.IGNORECASE,
 )
 WEIGHTS_FILE = "sentence_meaning.json"
+ACROSS_DEFINITION = 4.0  # log-odds of a sentence in the other language that says what the asked-for term is
 
 
 def meaning_scores(
@@ -93,6 +95,7 @@ def compared_scores(
     across = record["across_constant"] + record["across"] * cosines + record["across_words"] * words
     across += record["across_covered"] * sentences_covered(question, statements, foreign, tokenizer)
     across += record["across_kind"] * gives_kind(question, statements)
+    across += ACROSS_DEFINITION * defines_across(question, statements, foreign, tokenizer)
     across -= handicap_across(question, statements, embedder=embedder, tokenizer=tokenizer)
     return np.asarray(words + np.where(foreign, across, same_language), np.float32)
 
@@ -107,6 +110,15 @@ def sentences_covered(
         question, [f"{statements[at].text} {statements[at].heading}" for at in places], tokenizer
     )
     return shares
+
+
+def defines_across(
+    question: str, statements: Sequence[Statement], foreign: npt.NDArray[np.bool_], tokenizer: Tokenizer
+) -> FloatArray:
+    """float32[n]: 1 for each sentence in the other language that defines what the question asks about, else 0."""
+    test = definition_test_across(question, tokenizer)
+    texts = [statement.text for statement in statements]
+    return np.array([test(text) * of_other for text, of_other in zip(texts, foreign, strict=True)], np.float32)
 
 
 def gives_kind(question: str, statements: Sequence[Statement]) -> FloatArray:

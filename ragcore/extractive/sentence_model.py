@@ -20,6 +20,7 @@ from itertools import islice
 import numpy as np
 
 from ragcore.extractive.answer_patterns import PATTERNS, answer_cues, definition_test
+from ragcore.extractive.definitions_across import definition_test_across, either_test
 from ragcore.extractive.sentences import Statement
 from ragcore.ports import FloatArray, Tokenizer
 from ragcore.text.lexical_features import (
@@ -188,7 +189,7 @@ class _Question:
             joiner="" if is_cjk else " ",
             kind=wanted(question),
             signs=answer_cues(question),
-            defines=definition_test(question),
+            defines=either_test(definition_test(question), definition_test_across(question, tokenizer)),
             traits_by_text=cached(("traits of sentences", question), dict),
         )
 

@@ -9,7 +9,7 @@ import pytest
 
 from ragcore.extractive.answer_patterns import spells_out
 from ragcore.extractive.generator import ExtractiveGenerator
-from ragcore.extractive.named import about_codes, about_named, named_titles, without_siblings
+from ragcore.extractive.named import about_codes, about_named, named_titles, without_bare_names, without_siblings
 from ragcore.extractive.sentences import read_statements
 from ragcore.ports import GenerationRequest
 from ragcore.text.tokenise import JiebaTokenizer
@@ -196,3 +196,27 @@ def test_names_that_only_a_sign_tells_apart_are_not_answered_by_each_other(quest
 
     assert said in text
     assert unsaid not in text
+
+
+OCCASIONS = (
+    "随机接入的触发条件：\n\n- 从空闲态发起初始接入；\n- 上行失步时有数据到达；\n- 波束失败恢复（BFR）。\n"
+    "- 波束失败恢复时先测量候选波束，再发送请求。"
+)
+
+
+@pytest.mark.parametrize(
+    ("question", "left_out"),
+    [
+        ("波束失败怎么恢复", {"波束失败恢复（BFR）。"}),
+        ("波束失败恢复的流程", {"波束失败恢复（BFR）。"}),
+        ("什么时候触发随机接入", set()),
+        ("什么是波束失败恢复", {"上行失步时有数据到达；", "波束失败恢复（BFR）。"}),
+    ],
+)
+def test_a_point_that_only_names_the_thing_does_not_answer(question, left_out):
+    passage = Passage(chunk=1, document=1, version=1, title="随机接入", text=OCCASIONS)
+    statements = read_statements([Source(number=1, passage=passage, text=OCCASIONS, score=1.0)], TOKENIZER)
+
+    remaining = without_bare_names(question, statements, TOKENIZER)
+
+    assert {s.text for s in statements} - {s.text for s in remaining} == left_out
