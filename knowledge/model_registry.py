@@ -285,8 +285,12 @@ def model_price(name: str) -> Price | None:
 
 
 def least_context_tokens() -> int | None:
-    """The shortest context of the models that may write an answer; None where none is known."""
-    return min((spec.context_tokens for _tier, spec in _writers() if spec.context_tokens), default=None)
+    """The shortest context of the models that may write an answer; None where none is known.
+
+    A model that only chooses among quoted sentences reads no sources: they may be as many as without it.
+    """
+    writers = (spec for _tier, spec in _writers() if not spec.profile.is_quoting)
+    return min((spec.context_tokens for spec in writers if spec.context_tokens), default=None)
 
 
 def models_fingerprint() -> str:

@@ -23,6 +23,7 @@ from knowledge.errors import CredentialsUnreadableError
 from knowledge.model_circuits import ModelCircuit, circuit_key, circuit_of, circuits_refresh
 from knowledge.model_servers import Endpoint, probed_at
 from knowledge.models import LanguageModel, ModelExam, ModelPurpose, ModelServer, ModelsVersion, SourcePlace
+from knowledge.queue import EXAMINE_MODEL
 from knowledge.sealed_text import text_open
 from knowledge.search_model_setup import (
     NOTHING,
@@ -37,6 +38,7 @@ from ragcore.llm.model_profile import UNTESTED, ModelProfile, parse_profile
 from ragcore.llm.tiers import Price, parse_prices
 from ragcore.model_file.state import ServedModel, read_state
 from ragcore.model_limits import DEFAULT_LIMITS, ModelLimits, parse_limits
+from work.models import OPEN, Job
 
 logger = logging.getLogger(__name__)
 
@@ -128,6 +130,7 @@ class _Registry:
     unready: Mapping[str, UnreadyModel] = field(default_factory=dict)
     search: RegisteredSearch = NOTHING
     profiles: Mapping[str, ModelProfile] = field(default_factory=dict)  # by fingerprint
+    in_exam: frozenset[str] = frozenset()  # fingerprints of models whose exam waits or goes on
 
 
 _registry = _Registry()
@@ -141,20 +144,22 @@ def setup_now() -> ModelSetup:
         models.pop(purpose, None)  # nobody stands in whom the operator has replaced
         unready.pop(purpose, None)
         if spec.is_ready:
-            models[purpose] = _examined(spec, registry.profiles)
+            models[purpose] = _examined(spec, registry)
         else:
             unready[purpose] = UnreadyModel(name=spec.name, file_state=spec.file_state)
     return ModelSetup(models=models, unready=unready, local=_local(), version=registry.version, search=registry.search)
 
 
-def _examined(spec: ModelSpec, profiles: Mapping[str, ModelProfile]) -> ModelSpec:
+def _examined(spec: ModelSpec, registry: _Registry) -> ModelSpec:
     """The model with what its exam found, where nobody has set it; without an exam it is as it was.
 
-    A file that is served on this machine answers one request at a time: until its exam is over, documents are quoted.
+    During its first exam documents are quoted: a server may answer one request at a time. So they are where a file that
+    is served on this machine has had none.
     """
-    profile = profiles.get(spec.fingerprint) if profiles else None
+    profile = registry.profiles.get(spec.fingerprint)
     if profile is None:
-        return replace(spec, profile=QUOTING) if spec.file_state is not None and settings.LLM_EXAM else spec
+        is_quoting = (spec.file_state is not None and settings.LLM_EXAM) or spec.fingerprint in registry.in_exam
+        return replace(spec, profile=QUOTING) if is_quoting else spec
     context_tokens, limits = spec.context_tokens, spec.limits
     if (context_tokens is None or spec.file_state) and profile.scores.get("context", 1.0) < 1:
         context_tokens = profile.context_tokens or context_tokens
@@ -273,6 +278,9 @@ def _read(version: uuid.UUID) -> _Registry:
     """Models by purpose. Those without a server that has passed its test are not ready."""
     hosts = hosts_allowed()
     profiles = {exam.fingerprint: parse_profile({**exam.profile, **exam.overrides}) for exam in ModelExam.objects.all()}
+    in_exam = frozenset(Job.objects.filter(kind=EXAMINE_MODEL, state__in=OPEN).values_list("subject", flat=True))
+    search = registered_search(hosts)
+    registry = _Registry(version=version, search=search, profiles=profiles, in_exam=in_exam)
     specs: dict[str, ModelSpec] = {}
     unready: dict[str, UnreadyModel] = {}
     for row in ModelPurpose.objects.select_related("model").prefetch_related("model__servers"):
@@ -280,11 +288,11 @@ def _read(version: uuid.UUID) -> _Registry:
         passed = [server for server in servers if server.passed is not None]
         endpoints = [endpoint for server in passed if (endpoint := endpoint_of(server, hosts)) is not None]
         if endpoints:
-            specs[row.purpose] = _examined(spec_of(row.model, endpoints), profiles)
+            specs[row.purpose] = _examined(spec_of(row.model, endpoints), registry)
         else:
             codes = [server.test_code for server in servers if server.test_code]
             unready[row.purpose] = UnreadyModel(name=row.model.name, test_code=codes[0] if codes else "")
-    return _Registry(version=version, models=specs, unready=unready, search=registered_search(hosts), profiles=profiles)
+    return replace(registry, models=specs, unready=unready)
 
 
 def spec_of(model: LanguageModel, endpoints: Sequence[Endpoint]) -> ModelSpec:

@@ -19,7 +19,6 @@ from ragcore.types.answering import AnswerState
 
 MOST_PASSAGES = 60  # of one document, from its beginning
 MOST_DOCUMENTS = 4  # the best of the search: one may be meant, with others of its thread
-QUOTING = ("fill", "quote")  # ways in which the sources are quoted, at most one sentence of them chosen by a model
 SUMMARY_SCORE = 0.9  # that a summary of a document answers the wish for one
 
 
@@ -70,7 +69,7 @@ def _chosen(
 def _numbered(passages: Sequence[Passage], budget_tokens: int) -> tuple[Source, ...]:
     """In reading order; for a language model that writes those that fit into the context."""
     scored = [(passage, 1.0 - place * 1e-3) for place, passage in enumerate(passages)]
-    if model_registry.chat_model() is not None and profile_of(model_registry.generator()).way not in QUOTING:
+    if model_registry.chat_model() is not None and not profile_of(model_registry.generator()).is_quoting:
         return tuple(build_context(scored, budget_tokens=budget_tokens, counter=model_registry.counter()))
     return tuple(
         Source(number=number, passage=passage, text=passage.text.strip(), score=score)

@@ -119,6 +119,11 @@ class TurnView:
         return self.message.metadata.get("model") == ExtractiveGenerator.name
 
     @property
+    def was_model_asked(self) -> bool:
+        """Whether a language model was asked whose text was not used."""
+        return "quoted_instead" in self.message.metadata.get("notes", ())
+
+    @property
     def same_ways(self) -> str:
         """Ways to answer again that would bring the same text: quotations that cannot be shorter or closer."""
         text, style = self.message.answer, self.message.request.get("style")

@@ -13,7 +13,7 @@ from django.utils.translation import gettext_lazy as _
 from knowledge.model_errors import ModelNotUsedError
 from knowledge.model_exam_words import profile_rows
 from knowledge.model_servers import client_settings, listed_at
-from knowledge.model_setup import ModelSpec, is_file_loading, setup_now, setup_refresh
+from knowledge.model_setup import ModelSpec, is_file_loading, registry_changed, setup_now, setup_refresh
 from knowledge.models import ModelExam
 from knowledge.queue import EXAMINE_MODEL
 from knowledge.services.model_exams import exam_store
@@ -25,7 +25,7 @@ from ragcore.llm.model_profile import ModelProfile, parse_profile
 from ragcore.model_limits import ModelLimits
 from ragcore.ports import ChatModel
 from work.kinds import Checkpoint, JobKind, job_kind
-from work.models import Job
+from work.models import OPEN, Job
 
 LOADING_SECONDS = 30.0  # before the next look at a model file that is being loaded
 LIMITS = ModelLimits(first_token_seconds=180.0, between_tokens_seconds=60.0, total_seconds=300.0)
@@ -62,6 +62,10 @@ class ExamineModel(JobKind):
                 total=len(tasks),
                 write=partial(_finish, spec, results, profile) if profile is not None else None,
             )
+
+    def state_changed(self, job: Job) -> None:
+        if job.state not in OPEN:
+            registry_changed()  # until then documents are quoted
 
     def subject_words(self, job: Job) -> str:
         """The name of the model."""

@@ -1,8 +1,8 @@
 """The quoted sentence that says what a model says, for models that are better at choosing than at writing.
 
-A short reply, or one with words of its own, is shown as the sentence that it was taken from, letter by letter; where
-the reply stands in it, it is set in bold. A longer reply is shown as it was written if it has no word of its own and is
-much shorter than the sentence.
+A reply is shown as the sentence that it was taken from, letter by letter; where a short reply stands in it, it is set
+in bold. A longer reply is shown as it was written if it is a part of a much longer sentence, letter by letter. What no
+sentence says is left out: words of several sentences put together may say what none of them does.
 """
 
 from __future__ import annotations
@@ -11,7 +11,6 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from ragcore.grounding.facts import negations
 from ragcore.grounding.source_texts import MARKER
 from ragcore.grounding.support import lent_markers
 from ragcore.ports import Tokenizer
@@ -23,7 +22,7 @@ SHORT_COLUMNS = 60  # up to which a reply is shown as the sentence that it was t
 CONDENSED = 2.5  # times as long a sentence must be, for a longer reply to be shown in its place
 LEAST_SHARED = 0.5  # of the words of a reply, from which a sentence says the same
 OF_QUESTION = 0.1  # weight of the words of the question, between sentences that have the reply alike
-LONGEST = 400  # columns of a sentence; the reply stays where it would be longer
+LONGEST = 400  # columns of a sentence, from which a reply that is a part of it stands for it
 _SIGN = re.compile(r"^\s*+(?:[-*+•·]|\d{1,3}[.)、])\s+")
 _NUMBER_BEFORE, _NUMBER_BEHIND = re.compile(r"\d[.,:]\Z"), re.compile(r"[.,:]\d")  # parts of a longer number
 _NO_BOLD = ("*", "`", "$", "](", "://")  # signs of bold, code, formulas and links
@@ -56,8 +55,12 @@ class QuotedSentences:
             if not _is_foreign(self.question, plain)
         ]
 
-    def instead_of(self, claim: str) -> str:
-        """The sentence that is shown in the place of a claim, with its mark; "" where the claim itself is shown."""
+    def instead_of(self, claim: str) -> str | None:
+        """The sentence that is shown in the place of a claim, with its mark.
+
+        "" where the claim itself may be shown: letter by letter a part of a longer sentence, or there is no sentence in
+        the language of the question. None where no sentence says it.
+        """
         reply = claim.strip(_STOPS)
         words = frozenset(keywords(reply, self.tokenizer)) or frozenset(self.tokenizer.words(reply))
         if not reply or not self._sentences:
@@ -65,11 +68,10 @@ class QuotedSentences:
         best = max(self._sentences, key=lambda sentence: self._worth(words, reply, sentence))
         share = _share(words, best)
         is_part = _place_of(reply, best.plain) >= 0
-        if columns(best.plain) > LONGEST or not (is_part or share >= LEAST_SHARED):
-            return ""
-        is_own = share < 1 or (negations(reply) > 0 and not is_part)
+        if not (is_part or share >= LEAST_SHARED):
+            return None
         is_shorter = columns(best.plain) >= CONDENSED * columns(reply)
-        if columns(reply) > SHORT_COLUMNS and is_shorter and not is_own:
+        if is_part and columns(reply) > SHORT_COLUMNS and (is_shorter or columns(best.plain) > LONGEST):
             return ""
         return _with_bold(best.text, reply)
 

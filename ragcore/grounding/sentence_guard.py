@@ -55,13 +55,13 @@ class SentenceGuard:
     """Feed the text as it comes, get what may be shown.
 
     `attribute`: of `Attributor`. `instead`: a quoted sentence with its mark that is shown in the place of one of the
-    model's, whatever that is; "" for none. `counts`: sentences left out, by reason. `is_looping`: the model repeats
-    itself and need not be read any more.
+    model's, whatever that is; "" for none, None where the model's is left out. `counts`: sentences left out, by
+    reason. `is_looping`: the model repeats itself and need not be read any more.
     """
 
     attribute: Callable[[str], Attribution]
     question: str = ""  # whose language the text must have
-    instead: Callable[[str], str] | None = None
+    instead: Callable[[str], str | None] | None = None
     counts: Counter[Reason] = field(default_factory=Counter)
     accepted: int = 0
     is_looping: bool = False
@@ -103,7 +103,11 @@ class SentenceGuard:
         if says_no_answer(claim):
             self.counts["refusal"] += 1
             return ""
-        if self.instead is not None and (quoted := self.instead(claim)):
+        quoted = self.instead(claim) if self.instead is not None else ""
+        if quoted is None:
+            self.counts["unsupported"] += 1
+            return ""
+        if quoted:
             return self._quoted(quoted, is_point=sign is not None)
         reason, attribution = self._judge(claim)
         if reason is not None:

@@ -226,7 +226,7 @@ class TrustedWriting:
         sources: Sequence[Source],
         prompt: str,
         read: Read,
-        instead: Callable[[str], str] | None = None,
+        instead: Callable[[str], str | None] | None = None,
     ) -> AsyncIterator[GenerationEvent]:
         """What the model writes to a prompt, sentence by sentence, or what is shown instead of a sentence.
 

@@ -70,6 +70,11 @@ class ModelProfile:
         reading = self.reading_seconds(prompt_tokens) or self.first_token_seconds
         return reading + tokens / self.writing_speed <= seconds
 
+    @property
+    def is_quoting(self) -> bool:
+        """Whether the sources are quoted, and the model at most chooses a sentence."""
+        return self.way in ("fill", "quote")
+
     def source_tokens(self, budget: int, *, seconds: float) -> int:
         """Tokens of sources that it is given: at most `budget`, what its context holds, and what it reads in time."""
         most = budget

@@ -7,13 +7,14 @@ import dataclasses
 
 import pytest
 from django.core.management import CommandError, call_command
+from django.db import transaction
 from django.test import override_settings
 from django.urls import reverse
 
 from accounts.errors import MissingRightError
 from knowledge import model_registry
 from knowledge.admin import model_profiles
-from knowledge.model_setup import ModelSetup, circuit, setup_forget, setup_now, setup_refresh
+from knowledge.model_setup import ModelSetup, circuit, registry_changed, setup_forget, setup_now, setup_refresh
 from knowledge.models import ModelExam
 from knowledge.services.model_exams import exam_override, exam_start, exams_start_missing, other_model
 from knowledge.services.model_tests import environment_model_test
@@ -287,3 +288,31 @@ def test_a_context_that_is_set_longer_than_what_is_read_is_told(server, admin, c
 
     assert "is set to 16384 tokens" in page.replace(",", "")
     assert "cuts them without saying so" in page
+
+
+def test_during_its_first_exam_documents_are_quoted(server, admin):
+    assert profile_of(model_registry.generator()).way == "marks"
+
+    job = exam_start(scope=scope_of(admin), actor=admin, spec=spec())
+    setup_refresh(now=True)
+    assert profile_of(model_registry.generator()).way == "quote"
+
+    with override_settings(LLM_MODEL="another"):
+        work_off(job)  # fails: the model is gone
+    setup_refresh(now=True)
+    assert profile_of(model_registry.generator()).way == "marks"
+
+
+@pytest.mark.parametrize(("way", "limit"), [("marks", 2044), ("plain", 2044), ("fill", None), ("quote", None)])
+def test_a_model_that_reads_no_sources_does_not_limit_them(server, admin, way, limit):
+    values = {"way": way, "context_tokens": 2044, "scores": {"context": 0.5}}
+    ModelExam.objects.create(fingerprint=spec().fingerprint, name="m", profile=values)
+    registry_read_anew()
+
+    assert model_registry.least_context_tokens() == limit
+
+
+def registry_read_anew():
+    with transaction.atomic():
+        registry_changed()
+    setup_refresh(now=True)

@@ -136,7 +136,7 @@ def test_an_answer_without_a_model_says_so_and_tells_support_from_relevance(brow
 
     page = browser.get(reverse("chat:conversation", args=[message.conversation_id])).content.decode()
 
-    assert "No language model connected" in page
+    assert "no language model wrote it" in page
     assert "weak match" in page
     assert "but it may not answer your question" in page
 
