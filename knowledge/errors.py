@@ -157,6 +157,7 @@ class SourceSettingsError(PermanentError):
         "no_schedule": "Sources of this kind send their documents themselves and have no schedule.",
         "handler": "There is no source handler '%(code)s'.",
         "no_location": "Sources of this kind have no location.",
+        "no_settings": "Sources of this kind have no settings of their own.",
         "location_missing": "This kind of source needs a location: a folder, or one address per line.",
         "owner_missing": "A source needs an owner.",
         "no_credentials": "Sources of this kind need no credentials.",

@@ -91,7 +91,8 @@ class Organisation:
 
     def asked(self, question: EverydayQuestion, *, mode: Mode | None = None) -> Iterator[AskedTurn]:
         """Every turn of a conversation in its order. `mode`: None for the site's."""
-        request = AnswerRequest(query="", sets=(self.set_id,), mode=mode, cache=False, personal=False)
+        given = frozenset({"mode"} if mode is not None else ())
+        request = AnswerRequest(query="", sets=(self.set_id,), mode=mode, given=given, cache=False, personal=False)
         for turn in question.turns:
             request = replace(request, query=turn.text)
             stored = async_to_sync(answer_now)(scope=scope_for(self.asker), user=self.asker, request=request)

@@ -20,6 +20,7 @@ from unfold.widgets import (
 from accounts.error_messages import error_message
 from accounts.models import ClearanceLevel
 from accounts.scope import Scope
+from knowledge.connectors import SettingField, connector_kinds
 from knowledge.models import Source, SourcePlace
 from knowledge.services.places import places_usable
 from knowledge.services.sources import source_check
@@ -45,6 +46,7 @@ FIELD_OF_CODE = {
     "clearance_too_high": "clearance",
     "not_allowed": "allow_private",
     "name_taken": "name",
+    "connector_failed": "location",
 }
 
 
@@ -110,6 +112,25 @@ class CapitalLabels:
             field.label = capfirst(str(field.label or ""))
 
 
+def setting_name(kind: str, field: SettingField) -> str:
+    """The field of the form that holds a setting of a connector."""
+    return f"{kind}_{field.name}"
+
+
+def setting_input(field: SettingField) -> forms.Field:
+    """How a setting of a connector is entered."""
+    words: dict[str, Any] = {"label": field.label, "help_text": field.help_text}
+    match field.kind:
+        case "lines":
+            return LinesField(**words)
+        case "switch":
+            return switch(**words)
+        case "text_area":
+            return forms.CharField(**words, required=False, widget=UnfoldAdminTextareaWidget({"rows": 6}))
+        case _:
+            return forms.CharField(**words, required=False, widget=UnfoldAdminTextInputWidget)
+
+
 class SourceForm(CapitalLabels, forms.ModelForm):  # type: ignore[type-arg]
     """Says beside the fields what the services would refuse."""
 
@@ -120,7 +141,10 @@ class SourceForm(CapitalLabels, forms.ModelForm):  # type: ignore[type-arg]
         required=False,
         max_length=2048,
         widget=UnfoldAdminTextareaWidget({"rows": 3}),
-        help_text=_("Folder path, or one URL per line."),
+        help_text=_(
+            "Folder path, or one URL per line. Of a repository its folder or https address; of a database "
+            "postgresql://host/name, mysql://host/name or sqlite:////folder/file, without name and password."
+        ),
     )
     include = LinesField(label=_("include"), help_text=_("Patterns such as *.pdf or radio/*, one per line."))
     exclude = LinesField(label=_("exclude"), help_text=_("Patterns, one per line."))
@@ -159,8 +183,15 @@ class SourceForm(CapitalLabels, forms.ModelForm):  # type: ignore[type-arg]
     allow_private = switch(
         _("private addresses"), _("Its own hosts may be in a private network. For platform administrators.")
     )
+    login = forms.CharField(
+        label=_("user name there"),
+        required=False,
+        max_length=256,
+        widget=UnfoldAdminTextInputWidget(attrs={"autocomplete": "off"}),
+        help_text=_("Where the source wants a name and a password."),
+    )
     secret = forms.CharField(
-        label=_("webhook secret"),
+        label=_("secret, token or password"),
         required=False,
         strip=False,
         widget=UnfoldAdminPasswordWidget(attrs={"autocomplete": "new-password"}),
@@ -176,6 +207,12 @@ class SourceForm(CapitalLabels, forms.ModelForm):  # type: ignore[type-arg]
         super().__init__(*args, **kwargs)
         options = asdict(strictly(SourceOptions, self.instance.options))
         self.initial.update({name: options[name] for name in OPTIONS} | {"location": self.instance.location})
+        for kind in connector_kinds().values():
+            settings = self.instance.settings if self.instance.kind == kind.kind else {}
+            typed: Any = strictly(kind.settings_type, settings)
+            self.initial.update(
+                {setting_name(kind.kind, field): getattr(typed, field.name) for field in kind.setting_fields}
+            )
         tenant_id = self.instance.tenant_id or self.scope.tenant_id
         if folders := places_usable(scope=self.scope, tenant_id=tenant_id, kind=SourcePlace.Kind.FOLDER):
             allowed = _("Folders allowed here: %(folders)s") % {"folders": ", ".join(folders)}
@@ -209,8 +246,23 @@ class SourceForm(CapitalLabels, forms.ModelForm):  # type: ignore[type-arg]
         if not self.instance.pk:
             values["kind"] = data["kind"]
         if data["secret"]:
-            values["credentials"] = {"": data["secret"]}
+            with_name = {"user": data["login"], "password": data["secret"]}
+            values["credentials"] = with_name if data["login"] else {"": data["secret"]}
+        kind = self.instance.kind if self.instance.pk else data["kind"]
+        if kind in connector_kinds():
+            entered = {field.name: data[setting_name(kind, field)] for field in connector_kinds()[kind].setting_fields}
+            values["settings"] = {name: value for name, value in entered.items() if value not in ("", None)}
         return values
 
     def _post_clean(self) -> None:
         """The services write the row and check it; the form only shows it."""
+
+
+def source_form() -> type[SourceForm]:
+    """The form with a field for each setting of each kind of connector."""
+    inputs = {
+        setting_name(name, field): setting_input(field)
+        for name, kind in connector_kinds().items()
+        for field in kind.setting_fields
+    }
+    return type("SourceForm", (SourceForm,), inputs)

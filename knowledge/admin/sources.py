@@ -13,6 +13,7 @@ from django.urls import reverse
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 from django.utils.translation import gettext_lazy as _
+from django.utils.translation import ngettext
 
 from accounts.admin.base import admin_scope, admin_user, ago, badge
 from accounts.admin.pages import admin_page, page_response
@@ -20,7 +21,8 @@ from accounts.error_messages import error_message, stored_message
 from accounts.roles import administers
 from accounts.scope import Scope
 from knowledge.admin.curation import OwnerAdmin, run_action
-from knowledge.admin.source_forms import LinesField, PairsField, SourceForm
+from knowledge.admin.source_forms import LinesField, PairsField, SourceForm, setting_name, source_form
+from knowledge.connectors import Preview, connector_kinds
 from knowledge.models import IngestJob, KnowledgeSet, SetSource, Source
 from knowledge.rights import PLACES_MANAGE
 from knowledge.selectors import jobs_readable, sets_managed
@@ -32,6 +34,7 @@ from knowledge.services.sources import (
     source_create,
     source_delete,
     source_pause,
+    source_preview,
     source_run_start,
     source_update,
 )
@@ -54,7 +57,7 @@ FIGURES = (
 class SourceAdmin(OwnerAdmin):
     """Owners see and change their own sources, administrators all; runs are started here."""
 
-    form = SourceForm
+    form = source_form()
     list_display = ("name", "kind", "outcome_badge", "when", "next_shown", "documents_here", "in_sets", "owner")
     list_filter = ("kind", "outcome", "enabled", "set_sources__knowledge_set")
     search_fields = ("name", "location")
@@ -75,7 +78,7 @@ class SourceAdmin(OwnerAdmin):
             },
         ),
         (_("Deletions"), {"fields": (("delete_missing", "delete_at_most_percent"),), "classes": ("collapse",)}),
-        (_("Access"), {"fields": ("shared", "allow_private", "secret"), "classes": ("collapse",)}),
+        (_("Access"), {"fields": ("shared", "allow_private", ("login", "secret")), "classes": ("collapse",)}),
     )
 
     # ── rows and rights ─────────────────────────────────────────────────────────────────────────
@@ -101,10 +104,21 @@ class SourceAdmin(OwnerAdmin):
         return ("kind",) if obj is not None else ()
 
     def get_fieldsets(self, request: HttpRequest, obj: Source | None = None) -> Any:
-        """Who may not change a source sees what it is, without the options."""
+        """Who may not change a source sees what it is, without the options. A source has the settings of its kind."""
         if obj is not None and not self.has_change_permission(request, obj):
             return self.fieldsets[:1]
-        return self.fieldsets
+        kinds = [kind for kind in connector_kinds().values() if obj is None or obj.kind == kind.kind]
+        of_kinds = [
+            (
+                kind.label,
+                {
+                    "fields": [setting_name(kind.kind, field) for field in kind.setting_fields],
+                    "classes": ("rs-kind", f"rs-kind-{kind.kind}"),
+                },
+            )
+            for kind in kinds
+        ]
+        return (self.fieldsets[0], *of_kinds, *self.fieldsets[1:])
 
     def get_form(self, request: HttpRequest, obj: Source | None = None, change: bool = False, **kwargs: Any) -> Any:
         kwargs["fields"] = [name for name in SourceForm.Meta.fields if obj is None or name != "kind"]
@@ -178,6 +192,17 @@ class SourceAdmin(OwnerAdmin):
         page: HttpResponse = super().change_view(request, object_id, form_url, {**(extra_context or {}), **extra})
         return page
 
+    @admin_page("<int:pk>/preview/", name="knowledge_source_preview")
+    def preview(self, request: HttpRequest, pk: int) -> HttpResponse:
+        """POST: what a run would bring in, shown above the source."""
+        source = get_object_or_404(self.get_queryset(request), pk=pk)
+        return run_action(
+            request,
+            lambda: source_preview(scope=admin_scope(request), source_id=pk),
+            done=_preview_words,
+            back=reverse("admin:knowledge_source_change", args=[source.pk]),
+        )
+
     @admin_page("<int:pk>/run/", name="knowledge_source_run")
     def run(self, request: HttpRequest, pk: int) -> HttpResponse:
         """POST: run a source now."""
@@ -188,6 +213,18 @@ class SourceAdmin(OwnerAdmin):
             done=str(_("The source is being synchronised.")),
             back=reverse("admin:knowledge_source_change", args=[source.pk]),
         )
+
+
+def _preview_words(preview: Preview) -> str:
+    """A count and examples, in words."""
+    if not preview.count:
+        return str(_("Nothing would come in."))
+    counted = ngettext("%(count)d document would come in", "%(count)d documents would come in", preview.count)
+    words = counted if preview.is_complete else str(_("At least %(count)d documents would come in"))
+    sentence = f"{words % {'count': preview.count}}: {', '.join(preview.examples)}"
+    if preview.unreadable:
+        sentence += " · " + _("Cannot be read: %(names)s") % {"names": ", ".join(preview.unreadable)}
+    return sentence
 
 
 def _runs_of(source: Source, *, scope: Scope) -> dict[str, Any]:

@@ -62,6 +62,7 @@ class SourceBody(StrictSerializer):
 
     name = Text(max_length=128)
     location = Text(max_length=2048, allow_blank=True, required=False, help_text="A folder, or one address a line.")
+    settings = Attributes(required=False, help_text="Of a Git repository or a database; replaces all of them.")
     schedule = serializers.ChoiceField(Source.Schedule.choices, required=False)
     enabled = serializers.BooleanField(required=False)
     handler = Text(max_length=64, allow_blank=True, allow_null=True, required=False, help_text="Code of a handler.")
@@ -95,6 +96,7 @@ class SourceFields(serializers.ModelSerializer[Source]):
             "owner",
             "handler",
             "location",
+            "settings",
             "schedule",
             "options",
             "enabled",
@@ -133,6 +135,15 @@ class DeleteQuery(StrictSerializer):
     """What becomes of the documents of a source that is removed."""
 
     documents = serializers.ChoiceField(["keep", "delete"], default="keep")
+
+
+class PreviewFields(serializers.Serializer[Any]):
+    """What a source would bring in now. `is_complete`: false where the list was cut short, or hides items."""
+
+    count = serializers.IntegerField()
+    examples = serializers.ListField(child=serializers.CharField())
+    unreadable = serializers.ListField(child=serializers.CharField())
+    is_complete = serializers.BooleanField()
 
 
 class RunFields(serializers.Serializer[Any]):

@@ -15,6 +15,7 @@ from accounts.rest import ResourceViewSet
 from knowledge.api.source_fields import (
     DeleteQuery,
     NewSourceBody,
+    PreviewFields,
     RunFields,
     SetSourceBody,
     SetSourceFields,
@@ -31,6 +32,7 @@ from knowledge.services.sources import (
     set_ingest,
     source_create,
     source_delete,
+    source_preview,
     source_run_start,
     source_update,
 )
@@ -50,6 +52,7 @@ class SourceViewSet(ResourceViewSet):
         "partial_update": KeyScope.MANAGE,
         "destroy": KeyScope.MANAGE,
         "run": KeyScope.WRITE,
+        "preview": KeyScope.MANAGE,
     }
 
     @extend_schema(parameters=[SourceQuery], responses=SourceFields(many=True), operation_id="sources_list")
@@ -90,6 +93,12 @@ class SourceViewSet(ResourceViewSet):
         """Fetch what is new or has changed; a run that goes on already is answered with its job."""
         job = source_run_start(scope=self.scope, actor=self.user, source_id=source_id)
         return Response({"job_id": job.pk}, status=202)
+
+    @extend_schema(request=None, responses=PreviewFields)
+    @action(detail=True, methods=["post"])
+    def preview(self, request: Request, source_id: int) -> Response:
+        """What a run would bring in: how many documents, and ten of them. Nothing is stored."""
+        return Response(PreviewFields(source_preview(scope=self.scope, source_id=source_id)).data)
 
     def _shown(self, source_id: int, *, status: int = 200) -> Response:
         return Response(SourceFields(source_get(scope=self.scope, source_id=source_id)).data, status=status)

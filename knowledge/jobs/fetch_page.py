@@ -8,9 +8,9 @@ from functools import partial
 from django.db import transaction
 from django.utils.translation import gettext_lazy as _
 
+from knowledge.connectors import FetchedItem
 from knowledge.models import SyncRun
 from knowledge.queue import FETCH_PAGE
-from knowledge.services.sources.sync_items import FetchedItem
 from knowledge.services.sources.sync_runs import RunReport, report_store, run_interrupted
 from knowledge.services.sources.web import address_fetch, page_register
 from ragcore.errors import RagError

@@ -12,7 +12,6 @@ import math
 import time
 from collections.abc import Callable, Generator, Iterator, Mapping
 from functools import partial
-from pathlib import Path
 from typing import Any
 
 from django.db.models import Count, Q
@@ -23,10 +22,9 @@ from knowledge.models import IngestJob, Source
 from knowledge.queue import SYNC_SOURCES
 from knowledge.services.composition import source_settle
 from knowledge.services.ingestion.item_state import IngestionFaultError
-from knowledge.services.places import folder_allowed
-from knowledge.services.sources.folders import folder_items
+from knowledge.services.sources.connectors import listed_items
 from knowledge.services.sources.ownership import owner_check, owner_check_now
-from knowledge.services.sources.sync_items import Item, ItemSync, UnreadableItem
+from knowledge.services.sources.sync_items import ItemSync
 from knowledge.services.sources.sync_runs import (
     RunReport,
     report_store,
@@ -35,7 +33,6 @@ from knowledge.services.sources.sync_runs import (
     source_release,
     stored_error,
 )
-from knowledge.services.sources.web import page_items, sitemap_items
 from ragcore.errors import RagError
 from work.errors import JobLostError
 from work.faults import known_fault
@@ -157,7 +154,7 @@ class _Run:
         owner_check(source)
         sync = ItemSync(job=self.job, work=self.work, source=source, report=self.report)
         stored = clock()
-        for item in items_of(source, trusted_folder=self.work.arguments.get("trusted_folder", "")):
+        for item in listed_items(source, trusted_folder=self.work.arguments.get("trusted_folder", "")):
             if not sync.take(item):
                 break
             if clock() - stored >= STORE_SECONDS:
@@ -167,22 +164,3 @@ class _Run:
         yield self._checkpoint(None)  # whoever has lost the run deletes nothing
         sync.finish()
         source_settle(source_id=source.pk)
-
-
-# ── items by kind of source ───────────────────────────────────────────────────────────────────────
-
-
-def items_of(source: Source, *, trusted_folder: str = "") -> Iterator[Item | UnreadableItem]:
-    """What a source has now; nothing for kinds that send their documents themselves.
-
-    Raises FolderNotAllowedError, FolderUnreadableError, UrlNotAllowedError, UrlUnreachableError.
-    """
-    match source.kind:
-        case Source.Kind.FOLDER:
-            is_trusted = bool(trusted_folder) and source.location == trusted_folder
-            here, home = source.location, source.tenant_id
-            yield from folder_items(Path(here).resolve() if is_trusted else folder_allowed(here, tenant_id=home))
-        case Source.Kind.URL:
-            yield from page_items(source)
-        case Source.Kind.SITEMAP:
-            yield from sitemap_items(source)

@@ -121,6 +121,8 @@ class Source(models.Model):
         SITEMAP = "sitemap", _("Site map")
         WEBHOOK = "webhook", _("Webhook")
         API = "api", _("API")
+        GIT = "git", _("Git repository")
+        DATABASE = "database", _("Database")
 
     class Schedule(models.TextChoices):
         MANUAL = "manual", _("Manual")
@@ -159,6 +161,8 @@ class Source(models.Model):
     credentials = models.TextField(blank=True, editable=False)  # encrypted; written, never shown
     schedule = models.CharField(_("schedule"), max_length=16, choices=Schedule.choices, default=Schedule.MANUAL)
     options = models.JSONField(_("options"), default=dict, blank=True)  # knowledge.types.SourceOptions
+    settings = models.JSONField(_("settings"), default=dict, blank=True, db_default={})  # of its kind of connector
+    cursor = models.JSONField(default=dict, blank=True, editable=False, db_default={})  # where the next list goes on
     enabled = models.BooleanField(_("enabled"), default=True)
     outcome = models.CharField(_("last sync"), max_length=16, choices=Outcome.choices, default="", blank=True)
     message = models.CharField(_("message"), max_length=512, blank=True)

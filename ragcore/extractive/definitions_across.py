@@ -49,10 +49,10 @@ def _is_chinese_term(words: list[AcrossWord], sentence: str) -> bool:
         return False
     rest = match[1].lower()
     for word in words:
-        known = [text for text in (word.text, *word.translations) if text in rest]
-        if not known:
+        spellings = [text for text in (word.text, *word.translations) if text in rest]
+        if not spellings:
             return False
-        rest = rest.replace(max(known, key=len), "", 1)
+        rest = rest.replace(max(spellings, key=len), "", 1)
     return len(rest.strip()) <= SPARE_CHARACTERS
 
 
@@ -60,11 +60,11 @@ def _is_english_term(words: list[AcrossWord], sentence: str, tokenizer: Tokenize
     match = _ENGLISH.match(_IN_BRACKETS.sub("", sentence))
     if match is None:
         return False
-    stems, used = set(tokenizer.words(match[1].lower())), set[str]()
+    stems, covered = set(tokenizer.words(match[1].lower())), set[str]()
     for word in words:
         options = [meaning for meaning in word.meanings if meaning <= stems]
         options += [frozenset([word.text])] if word.text in stems else []
         if not options:
             return False
-        used |= max(options, key=len)
-    return used == stems
+        covered |= max(options, key=len)
+    return covered == stems

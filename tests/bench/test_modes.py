@@ -6,6 +6,7 @@ import pytest
 
 from bench.calibration import Reliability
 from bench.modes.measure import MODES, ModeAnswer, SetFigures, measure
+from chat.models import Message
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -31,6 +32,7 @@ def test_every_mode_answers_the_questions_of_a_public_set(tmp_path):
     assert figures.name == "tiny_set"
     assert {mode: figures.shares(mode) for mode in MODES} == dict.fromkeys(MODES, {"gold": 1.0, "cites": 1.0})
     assert len(list(figures.rows())) == len(MODES)
+    assert {message.metadata["mode_used"] for message in Message.objects.all()} == set(MODES)
 
 
 def test_a_mode_is_compared_with_the_one_before_it_question_by_question():

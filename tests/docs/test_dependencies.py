@@ -29,10 +29,14 @@ def test_no_dependency_is_described_that_is_not_used():
 
 
 def licence_of(distribution: metadata.Distribution) -> str:
-    """What a package says of its licence, in whatever field; texts of licences are cut to their beginning."""
+    """What a package says of its licence, in whatever field; texts of licences are cut to their beginning.
+
+    Of licences to choose from ("Apache-2.0 OR GPL-2.0-or-later") those that are not chosen are left out.
+    """
     about = distribution.metadata
     classifiers = [line for line in about.get_all("Classifier") or [] if line.startswith("License")]
-    return " ".join([about.get("License-Expression") or "", (about.get("License") or "")[:80], *classifiers])
+    expression = re.sub(r"\bOR A?GPL[\w.-]*", "", about.get("License-Expression") or "")
+    return " ".join([expression, (about.get("License") or "")[:80], *classifiers])
 
 
 def test_nothing_that_is_installed_is_gpl_or_agpl():

@@ -8,6 +8,7 @@ from knowledge.services.sources.changes import (
     source_delete,
     source_update,
 )
+from knowledge.services.sources.connectors import source_preview
 from knowledge.services.sources.folders import ArchiveUpload, archive_upload
 from knowledge.services.sources.permission import Pause, source_pause, source_run_start
 from knowledge.services.sources.sync_runs import run_open, set_ingest, sources_start_due
@@ -35,6 +36,7 @@ __all__ = [
     "source_create",
     "source_delete",
     "source_pause",
+    "source_preview",
     "source_run_start",
     "source_update",
     "sources_start_due",

@@ -15,6 +15,7 @@ from accounts.errors import MissingRightError, NameTakenError, NotAllowedError
 from accounts.models import User
 from accounts.scope import Scope
 from accounts.services import audit_record
+from knowledge.connectors import connector_kinds, settings_checked
 from knowledge.errors import SourceInUseError, SourceSettingsError, UnknownPeopleError
 from knowledge.models import Document, SetSource, Source, SourceHandler
 from knowledge.selectors import set_owned, sets_managed
@@ -30,7 +31,7 @@ from knowledge.services.sources.sync_runs import LISTED_KINDS, next_run_after
 from knowledge.services.sources.web import hosts_of
 from knowledge.types import SourceOptions, strictly
 
-CHANGEABLE = ("name", "location", "schedule", "enabled", "options", "handler", "owner")
+CHANGEABLE = ("name", "location", "settings", "schedule", "enabled", "options", "handler", "owner")
 Kind, Schedule = Source.Kind, Source.Schedule
 
 
@@ -69,7 +70,7 @@ def source_update(*, scope: Scope, actor: User, source_id: int, values: Mapping[
     if values.get("credentials") is not None:
         credentials_set(scope=scope, actor=actor, source_id=source_id, credentials=values["credentials"])
     if changed:
-        _save(source, fields=[*changed, *(["next_run"] if "schedule" in changed else [])])
+        _save(source, fields=[*changed, "cursor", *(["next_run"] if "schedule" in changed else [])])
         audit_record(actor=actor, action="source.change", target=source.name, source=source.pk, fields=changed)
     if {"options", "location"} & set(changed):
         source_floor_apply(actor=actor, source=source)
@@ -134,9 +135,14 @@ def _fill(source: Source, *, scope: Scope, values: Mapping[str, Any]) -> None:
     """
     was_enabled, was_of = source.pk is not None and source.enabled, source.owner_id
     hosts, was_at, was_private = hosts_of(source), source.location, _is_private(source)
+    was_set = source.settings
     for name in ("name", "location", "schedule", "enabled"):
         if name in values:
             setattr(source, name, values[name])
+    if "settings" in values:
+        source.settings = _settings(source, values["settings"])
+    if (source.location, source.settings) != (was_at, was_set):
+        source.cursor = {}  # another place, or other texts of the same one: the next list is a whole one
     if "options" in values:
         source.options = _options(source, scope=scope, given=values["options"])
     if "handler" in values:
@@ -149,7 +155,12 @@ def _fill(source: Source, *, scope: Scope, values: Mapping[str, Any]) -> None:
     if source.enabled and (not was_enabled or source.owner_id != was_of):
         owner_check(source)
     # what stays as it is was permitted once, and each run asks again: a place that was withdrawn blocks no other change
-    if source.pk is None or source.location != was_at or _is_private(source) != was_private:
+    if (
+        source.pk is None
+        or source.location != was_at
+        or source.settings != was_set
+        or _is_private(source) != was_private
+    ):
         is_of_owner = scope.administers == "nothing" and source.location != was_at
         permission_check(source, for_owner=is_of_owner)
 
@@ -185,6 +196,16 @@ def _options(source: Source, *, scope: Scope, given: Mapping[str, Any]) -> dict[
     usual = asdict(SourceOptions())
     stored = {name: value for name, value in asdict(options).items() if value != usual[name]}
     return {name: list(value) if isinstance(value, tuple) else value for name, value in stored.items()}
+
+
+def _settings(source: Source, settings: Mapping[str, Any]) -> dict[str, Any]:
+    """Those of its kind of connector, checked. Raises SourceSettingsError, InvalidOptionsError."""
+    kind = connector_kinds().get(source.kind)
+    if kind is None:
+        if settings:
+            raise SourceSettingsError("no_settings")
+        return {}
+    return settings_checked(kind, settings)
 
 
 def _handler(scope: Scope, code: str | None) -> SourceHandler | None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 
+from knowledge.connectors import connector_kinds
 from knowledge.errors import SourceSettingsError
 from knowledge.models import Source
 from knowledge.sealed_text import text_open, text_seal
@@ -14,6 +15,7 @@ MIN_SECRET = 16  # characters of a webhook's secret
 MAX_LENGTH = 4096
 FIELDS: Mapping[str, tuple[frozenset[str], ...]] = {  # kind -> the sets of fields that it takes
     Source.Kind.WEBHOOK: (frozenset({"secret"}),),
+    **{name: kind.credential_fields for name, kind in connector_kinds().items()},
 }
 
 

@@ -17,6 +17,7 @@ from django.db import transaction
 from accounts.models import User
 from accounts.scope import Scope
 from accounts.services import audit_record
+from knowledge.connectors import FetchedItem, Item, Stamp, UnreadableItem
 from knowledge.errors import (
     FolderUnreadableError,
     ItemUnreadableError,
@@ -35,7 +36,6 @@ from knowledge.services.registration import (
     source_ensure,
 )
 from knowledge.services.reviews import reviews_arrived
-from knowledge.services.sources.sync_items import FetchedItem, Item, Stamp, UnreadableItem
 from knowledge.services.sources.sync_runs import RunReport
 from ragcore.errors import RagError
 

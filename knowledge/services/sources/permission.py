@@ -12,10 +12,12 @@ from accounts.error_messages import error_message
 from accounts.models import AuditEvent, User
 from accounts.scope import Scope
 from accounts.services import audit_record
+from knowledge.connectors import connector_kinds
 from knowledge.errors import FolderNotAllowedError, SourcePausedError, SourceUnownedError
 from knowledge.models import IngestJob, Source, SourcePlace
 from knowledge.selectors.sets import source_managed
 from knowledge.services.places import folder_allowed
+from knowledge.services.sources.connectors import connector_of
 from knowledge.services.sources.ownership import owner_check
 from knowledge.services.sources.sync_runs import LISTED_KINDS, run_open, runs_open
 from knowledge.services.sources.web import hosts_of, location_check
@@ -48,6 +50,8 @@ def permission_check(source: Source, *, for_owner: bool = False) -> None:
     """
     if source.kind == Source.Kind.FOLDER:
         folder_allowed(source.location, tenant_id=source.tenant_id, for_owner=for_owner)
+    elif source.kind in connector_kinds():
+        connector_of(source, for_owner=for_owner).allowed()
     elif source.kind in LISTED_KINDS:
         location_check(source)
 

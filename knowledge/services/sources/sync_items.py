@@ -3,14 +3,23 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Mapping
 from typing import Any
 
 from django.db import transaction
 
 from accounts.models import MAX_CLEARANCE
 from accounts.scope import Scope
+from knowledge.connectors.items import (
+    FetchedItem,
+    Item,
+    Listed,
+    ListEnd,
+    RemovedItem,
+    Stamp,
+    UnchangedItem,
+    UnreadableItem,
+)
 from knowledge.errors import (
     ItemUnreadableError,
     LeftOutError,
@@ -32,39 +41,9 @@ from ragcore.errors import RagError
 from work.fencing import job_writing
 from work.models import Job
 
-Stamp = Mapping[str, Any]  # changes when the item changes; JSON values
-
 CALL_WORKERS_EVERY = 20  # versions: reading them begins while others are still fetched
 FEW = 10  # documents that may always be deleted, whatever their share
 UNWANTED = (LeftOutError, SupersededError)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class FetchedItem:
-    """The bytes of an item and their stamp."""
-
-    name: str  # file name with its ending
-    content: bytes
-    stamp: Stamp
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Item:
-    """One document of a source. An empty stamp says nothing: the item must be read."""
-
-    external_id: str
-    name: str
-    stamp: Stamp = field(default_factory=dict)
-    read: Callable[[Stamp], FetchedItem | None]  # takes the stamp of last time; None: it has not changed since
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class UnreadableItem:
-    """An item that cannot be fetched. `hides`: it may contain more items, so the list is incomplete."""
-
-    path: str
-    error: RagError
-    hides: bool = False
 
 
 def source_scope(source: Source) -> Scope:
@@ -83,11 +62,28 @@ class ItemSync:
         self.handler = handler_value(source.handler) if source.handler else Handler()
         self._scope = source_scope(source)
         self._seen: set[int] = set()
+        self._removed: list[str] = []
+        self._end: ListEnd | None = None
         self._is_complete = True
         self._called_for = self._versions = 0
 
-    def take(self, item: Item | UnreadableItem) -> bool:
+    def take(self, item: Listed) -> bool:
         """Process one item; False if the limit of the source is reached."""
+        match item:
+            case ListEnd():
+                self._end = item
+                return True
+            case RemovedItem():
+                self._removed.append(item.external_id)
+                return True
+            case UnchangedItem():
+                self._seen.add(_key(item.external_id))
+                self.report.found += 1
+                return True
+            case _:
+                return self._take_present(item)
+
+    def _take_present(self, item: Item | UnreadableItem) -> bool:
         if isinstance(item, UnreadableItem):
             self._is_complete &= not item.hides
             self.report.found += 1
@@ -118,12 +114,17 @@ class ItemSync:
             self._call_workers()
         if self.options.delete_missing:
             self._delete_missing()
+        if self._end is not None and self._is_complete:
+            with job_writing(self.work):
+                cursor_store(source_id=self.source.pk, cursor=self._end.cursor)
 
     def _is_wanted(self, path: str) -> bool:
         included = not self.options.include or glob_matches(path, self.options.include)
         return included and not glob_matches(path, self.options.exclude)
 
     def _take(self, item: Item) -> None:
+        if item.was:
+            self._move(item)
         document = self._known(item.external_id)
         last: Stamp = document.handled.get("seen", {}) if document else {}
         if last and last == item.stamp:
@@ -133,7 +134,7 @@ class ItemSync:
             handler=self.handler,
             path=item.external_id,
             name=item.name,
-            metadata=self.options.metadata,
+            metadata=self._metadata(item),
         ):
             raise refusal
         fetched = item.read(last)
@@ -162,12 +163,26 @@ class ItemSync:
             external_id=item.external_id,
             clearance=self.options.clearance,
             floor=0,
-            metadata=self.options.metadata,
-            tags=self.options.tags,
+            title=item.title,
+            metadata=self._metadata(item),
+            tags=tuple(dict.fromkeys((*self.options.tags, *item.tags))),
             sent_as=item.external_id,
         )
         with job_writing(self.work):
             self._store(arrival, fetched.stamp)
+
+    def _metadata(self, item: Item) -> dict[str, Any]:
+        """What the source says about all of its documents, and about this one."""
+        return {**self.options.metadata, **item.metadata}
+
+    def _move(self, item: Item) -> None:
+        """The document that had another id stays the same one, unless the new id is taken."""
+        document = self._known(item.was)
+        if document is None or self._known(item.external_id) is not None:
+            return
+        with job_writing(self.work):
+            Document.objects.filter(pk=document.pk).update(external_id=item.external_id)
+            document_rename(document_id=document.pk, file_name=item.name, path=item.external_id)
 
     def _store(self, arrival: Arrival, stamp: Stamp) -> None:
         registration = document_register(
@@ -187,18 +202,24 @@ class ItemSync:
         self._called_for = self._versions
 
     def _delete_missing(self) -> None:
-        """Delete documents that were not seen, unless the list may be incomplete; then the report says so."""
+        """Delete documents that are gone, unless the list may be incomplete; then the report says so.
+
+        Gone is what a list of changes names, or what a whole list does not.
+        """
+        is_whole = self._end is None or self._end.is_full
+        removed = frozenset(map(_key, self._removed))
         here = Document.objects.filter(source=self.source, deleted=None).values_list("pk", "external_id")
         total, missing = 0, []
         for pk, external_id in here.iterator(chunk_size=2000):
             total += 1
-            if _key(external_id) not in self._seen:
+            key = _key(external_id)
+            if key in removed or (is_whole and key not in self._seen):
                 missing.append(pk)
         if not missing:
             return
         if not self._is_complete:
             self._note(NotDeletedError())
-        elif not self._seen:
+        elif is_whole and not self._seen:
             self._note(NotDeletedError("empty"))
         elif len(missing) > max(FEW, total * self.options.delete_at_most_percent / 100):
             self._note(NotDeletedError("too_many", missing=len(missing), total=total))
@@ -212,6 +233,11 @@ class ItemSync:
 def _has_content(document: Document, sha256: str) -> bool:
     """Whether it has these bytes now, or they were withdrawn from it."""
     return document.sha256 == sha256 or document.versions.filter(sha256=sha256, withdrawn__isnull=False).exists()
+
+
+def cursor_store(*, source_id: int, cursor: Mapping[str, object]) -> None:
+    """Store where the next list of a source goes on."""
+    Source.objects.filter(pk=source_id).update(cursor=dict(cursor))
 
 
 @transaction.atomic

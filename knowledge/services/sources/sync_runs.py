@@ -21,6 +21,7 @@ from accounts.error_messages import stored_message
 from accounts.models import User
 from accounts.scope import Scope
 from accounts.services import audit_record
+from knowledge.connectors import connector_kinds
 from knowledge.errors import RunBrokenOffError, RunLostError
 from knowledge.models import IngestJob, Source, SyncRun
 from knowledge.queue import SYNC_SOURCES, ingest_subject
@@ -31,7 +32,8 @@ from ragcore.errors import RagError
 from work.models import OPEN, Job, State
 from work.services import work_start
 
-LISTED_KINDS = frozenset({Source.Kind.FOLDER, Source.Kind.URL, Source.Kind.SITEMAP})  # the others send what they have
+# the others send what they have
+LISTED_KINDS = frozenset({Source.Kind.FOLDER, Source.Kind.URL, Source.Kind.SITEMAP, *connector_kinds()})
 MAX_REFUSED = 500  # named items; the others are only counted
 
 RESTARTED = ("found", "left_out", "refused", "refused_more", "faults", "notes")

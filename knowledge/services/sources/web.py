@@ -22,6 +22,7 @@ from accounts.models import User
 from accounts.scope import Scope
 from accounts.selectors import scope_for
 from accounts.services import audit_record
+from knowledge.connectors import FetchedItem, Item, Stamp, UnreadableItem
 from knowledge.errors import LimitReachedError, SourceSettingsError, UrlTooLongError
 from knowledge.indexes.corpus_epoch import epoch_advance
 from knowledge.models import IngestJob, Source, SyncRun
@@ -30,7 +31,7 @@ from knowledge.services.documents import items_add, job_work, upload_check
 from knowledge.services.places import hosts_allowed
 from knowledge.services.registration import Arrival, clearance_check, document_register, sets_owned, source_ensure
 from knowledge.services.sources.ownership import owner_check
-from knowledge.services.sources.sync_items import FetchedItem, Item, Stamp, UnreadableItem, source_scope
+from knowledge.services.sources.sync_items import source_scope
 from knowledge.services.sources.sync_runs import RunReport
 from knowledge.types import SourceOptions, strictly
 from ragcore.errors import UrlUnreachableError

@@ -165,7 +165,7 @@ def test_an_unexpected_fault_is_said_without_its_details(owner, source, monkeypa
     def broken(*args, **kwargs):
         raise ValueError("a secret path")
 
-    monkeypatch.setattr("knowledge.jobs.sync_sources.items_of", broken)
+    monkeypatch.setattr("knowledge.jobs.sync_sources.listed_items", broken)
 
     job = run(owner, source)
 

@@ -369,7 +369,7 @@ ONLY_POST = {  # answered with 405, a redirect or nothing to GET
     *("knowledge_document_retry", "knowledge_document_rebuild", "knowledge_passage_replace"),
     "knowledge_document_restore",
     *("knowledge_passage_questions", "knowledge_passage_disable", "knowledge_passage_undo"),
-    *("knowledge_passage_preview", "knowledge_knowledgeset_enrich", "knowledge_source_run"),
+    *("knowledge_passage_preview", "knowledge_knowledgeset_enrich", "knowledge_source_preview", "knowledge_source_run"),
     *("feedback_badcase_move", "feedback_badcase_diagnose", "feedback_badcase_undo", "evaluation_lab_golden"),
     *("feedback_badcase_again", "feedback_badcase_act"),
     *("evaluation_evaluationrun_move", "evaluation_gatedchange_decide"),
@@ -392,7 +392,7 @@ API_ONLY_POST = {
     *("access-requests-approve", "access-requests-decline", "access-requests-withdraw", "api-keys-list"),
     *("documents-retry", "documents-withdraw", "documents-bulk", "documents-url-list", "feedback-list"),
     *("jobs-cancel", "jobs-pause", "jobs-resume", "jobs-retry", "knowledge-sets-ingest", "notifications-read"),
-    *("notifications-read-all", "signals-list", "sources-run", "users-list", "webhooks-list"),
+    *("notifications-read-all", "signals-list", "sources-preview", "sources-run", "users-list", "webhooks-list"),
     *("triples-detail", "triples-search", "entities-undo", "background-jobs-cancel"),
     *(
         "preferences",

@@ -215,6 +215,7 @@ class Acts:
                 )
             ],
             "sources/<int:source_id>/run": [("post", {}, None)],
+            "sources/<int:source_id>/preview": [("post", {}, None)],
             "jobs/<int:job_id>/cancel": [("post", {}, lambda: self._works_on(who, get("job")))],
             "jobs/<int:job_id>/pause": [("post", {}, lambda: self._works_on(who, get("job")))],
             "jobs/<int:job_id>/resume": [("post", {}, lambda: self._works_on(who, get("job")))],
@@ -392,6 +393,7 @@ class Acts:
             "knowledge_knowledgeset_rebuild": [form()],
             "knowledge_knowledgeset_enrich": [form()],
             "knowledge_source_run": [form()],
+            "knowledge_source_preview": [form()],
             "knowledge_source_compose": [form(**{f"source{self.any('source')}-is_chosen": "on"})],
             "knowledge_languagemodel_test": [form()],
             "knowledge_languagemodel_discover": [form()],

@@ -1,0 +1,49 @@
+"""Errors of connectors: what a place where knowledge lives refused, or has that cannot be taken."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import ClassVar
+
+from ragcore.errors import PermanentError, Sentence, TransientError
+
+
+class ConnectorError(PermanentError):
+    """A source cannot be read as it is set; somebody has to change the settings here or there."""
+
+    code = "connector_failed"
+    default_message = "This source cannot be read with these settings."
+    reasons: ClassVar[Mapping[str, Sentence]] = {
+        "address": "This is not an address that a source of this kind can be read from.",
+        "credentials": "The source does not accept the credentials.",
+        "not_repository": "There is no Git repository at this address.",
+        "branch": "The repository has no branch '%(branch)s'.",
+        "empty_repository": "The repository has no commits.",
+        "query": "The database does not accept the query: %(problem)s",
+        "not_select": "Only one query that reads is taken: it begins with SELECT or WITH.",
+        "column": "The query has no column '%(column)s'. It has: %(columns)s.",
+        "driver": "Databases of the kind '%(kind)s' cannot be read here.",
+    }
+
+
+class SourceUnreachableError(TransientError):
+    """A source does not answer now."""
+
+    code = "source_unreachable"
+    default_message = "The source does not answer at the moment."
+    reasons: ClassVar[Mapping[str, Sentence]] = {
+        "because": "The source does not answer: %(problem)s",
+    }
+
+
+class ItemOfSourceError(PermanentError):
+    """One item of a source cannot be taken."""
+
+    code = "item_not_taken"
+    default_message = "This item of the source cannot be taken."
+    reasons: ClassVar[Mapping[str, Sentence]] = {
+        "lfs": "The file itself is in Git LFS; the repository has only a pointer to it.",
+        "path": "The path is too long or is no text.",
+        "no_id": "A row has no value in the column of ids.",
+        "same_id": "Two rows have the id '%(id)s'.",
+    }

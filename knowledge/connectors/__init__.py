@@ -1,0 +1,32 @@
+"""Places where knowledge lives: one file for each kind, all behind one port."""
+
+from knowledge.connectors import database, git
+from knowledge.connectors.base import (
+    Access,
+    Connector,
+    Preview,
+    SettingField,
+    connector_kinds,
+    preview_of,
+    settings_checked,
+)
+from knowledge.connectors.items import FetchedItem, Item, Listed, ListEnd, RemovedItem, Stamp, UnreadableItem
+
+__all__ = [
+    "Access",
+    "Connector",
+    "FetchedItem",
+    "Item",
+    "ListEnd",
+    "Listed",
+    "Preview",
+    "RemovedItem",
+    "SettingField",
+    "Stamp",
+    "UnreadableItem",
+    "connector_kinds",
+    "database",
+    "git",
+    "preview_of",
+    "settings_checked",
+]

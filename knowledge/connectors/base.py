@@ -1,0 +1,136 @@
+"""The port of connectors: one class for each kind of place where knowledge lives."""
+
+from __future__ import annotations
+
+import time
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, fields
+from pathlib import Path
+from typing import Any, ClassVar
+
+from knowledge.connectors.items import Item, Listed, UnreadableItem
+from knowledge.types import strictly
+from ragcore.errors import UrlUnreachableError
+from ragcore.fetching import AddressPolicy, system_resolve
+from ragcore.fetching.addresses import permitted_addresses
+
+EXAMPLES = 10
+_KINDS: dict[str, type[Connector]] = {}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Access:
+    """What a connector may reach, and what it is told in confidence.
+
+    `folder_allowed`: a folder by its path, raises FolderNotAllowedError; `workspace`: a folder of the source, which may
+    be removed between runs; `secrets`: its credentials by field.
+    """
+
+    policy: AddressPolicy
+    folder_allowed: Callable[[str], Path]
+    workspace: Path
+    secrets: Mapping[str, str]
+
+    def host_check(self, host: str, port: int) -> None:
+        """Whether a connection may be made. Raises UrlNotAllowedError, UrlUnreachableError for an unknown host."""
+        permitted_addresses(host, port, allow=self.policy, resolve=system_resolve)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SettingField:
+    """A setting as a form shows it. `kind`: "text", "text_area", "lines", "switch"."""
+
+    name: str
+    label: Any
+    help_text: Any = ""
+    kind: str = "text"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Preview:
+    """What a source would bring in now. `is_complete`: False where the list was cut short, or hides items."""
+
+    count: int
+    examples: tuple[str, ...]  # ids of the first items
+    unreadable: tuple[str, ...]  # ids of the first items that cannot be fetched
+    is_complete: bool
+
+
+class Connector(ABC):
+    """Lists one source and reads its items. Made anew for each run.
+
+    A subclass names `kind` (as Source.kind), `label`, `settings_type` (a checked dataclass), how the settings are
+    shown, and the sets of credentials that it takes.
+    """
+
+    kind: ClassVar[str]
+    label: ClassVar[Any]
+    settings_type: ClassVar[type]
+    setting_fields: ClassVar[tuple[SettingField, ...]] = ()
+    credential_fields: ClassVar[tuple[frozenset[str], ...]] = ()
+
+    def __init__(self, *, location: str, settings: Mapping[str, Any], access: Access) -> None:
+        self.location, self.access = location.strip(), access
+        self.settings: Any = strictly(self.settings_type, settings)
+
+    @classmethod
+    @abstractmethod
+    def host_of(cls, location: str) -> tuple[str, int] | None:
+        """The host and port that it connects to; None for a folder of this machine. Raises ConnectorError."""
+
+    @abstractmethod
+    def changes(self, cursor: Mapping[str, Any]) -> Iterator[Listed]:
+        """What has changed since `cursor`, {} for all; a ListEnd comes last, where the list is complete.
+
+        Raises ConnectorError, UrlNotAllowedError, UrlUnreachableError, FolderNotAllowedError.
+        """
+
+    def allowed(self) -> None:
+        """Raises UrlNotAllowedError or FolderNotAllowedError where the location may not be read."""
+        if (host := self.host_of(self.location)) is None:
+            self.access.folder_allowed(self.location)
+            return
+        try:
+            self.access.host_check(*host)
+        except UrlUnreachableError:  # the name may be known by the time it is read; then it is checked again
+            return
+
+
+def preview_of(listed_items: Iterable[Listed], *, most: int, seconds: float) -> Preview:
+    """The first items, and how many there are: at most `most`, or as many as are listed in this time."""
+    count, examples, unreadable, is_complete = 0, list[str](), list[str](), True
+    end = time.monotonic() + seconds
+    for place, listed in enumerate(listed_items):
+        if place >= most or time.monotonic() > end:
+            is_complete = False
+            break
+        if isinstance(listed, UnreadableItem):
+            is_complete &= not listed.hides
+            unreadable += [listed.path] if len(unreadable) < EXAMPLES else []
+        elif isinstance(listed, Item):
+            count += 1
+            examples += [listed.external_id] if len(examples) < EXAMPLES else []
+    return Preview(count=count, examples=tuple(examples), unreadable=tuple(unreadable), is_complete=is_complete)
+
+
+def settings_checked(kind: type[Connector], settings: Mapping[str, Any]) -> dict[str, Any]:
+    """The settings of a source without what is as by default. Raises InvalidOptionsError."""
+    typed: Any = strictly(kind.settings_type, settings)
+    values = {entry.name: getattr(typed, entry.name) for entry in fields(kind.settings_type)}
+    usual = kind.settings_type()
+    changed = {name: value for name, value in values.items() if value != getattr(usual, name)}
+    return {name: list(value) if isinstance(value, tuple) else value for name, value in changed.items()}
+
+
+def connector(kind: type[Connector]) -> type[Connector]:
+    """Register a kind of connector."""
+    if kind.kind in _KINDS:
+        raise ValueError(f"two connectors of the kind {kind.kind}")
+    _KINDS[kind.kind] = kind
+    return kind
+
+
+def connector_kinds() -> Mapping[str, type[Connector]]:
+    """Every kind by its name."""
+    return _KINDS
