@@ -113,7 +113,7 @@ class SourceAdmin(OwnerAdmin):
                 kind.label,
                 {
                     "fields": [setting_name(kind.kind, field) for field in kind.setting_fields],
-                    "classes": ("rs-kind", f"rs-kind-{kind.kind}"),
+                    "classes": ("rs-kind",),
                 },
             )
             for kind in kinds

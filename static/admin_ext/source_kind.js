@@ -1,9 +1,9 @@
-// A new source shows the settings of the kind that is chosen.
+// A new source shows the settings of the kind that is chosen; their names begin with it.
 (() => {
   const kind = document.querySelector("select[name=kind]");
   if (!kind) return;
   const show = () => {
-    for (const group of document.querySelectorAll(".rs-kind")) group.hidden = !group.classList.contains(`rs-kind-${kind.value}`);
+    for (const group of document.querySelectorAll(".rs-kind")) group.hidden = !group.querySelector("[name]").name.startsWith(`${kind.value}_`);
   };
   kind.addEventListener("change", show);
   show();
