@@ -18,6 +18,7 @@ from knowledge.selectors import sets_readable
 from knowledge.selectors.options import site_options
 from knowledge.types import RetrievalMode
 from ragcore.extractive import RULES_VERSION
+from ragcore.llm.model_profile import profile_of
 from ragcore.options import AnswerOptions, Resolved, VoiceOptions, options_sha256, resolve
 from ragcore.presets import mode_layers, preset, preset_retrieval_mode
 from ragcore.prompts import load
@@ -120,6 +121,7 @@ def resolve_answer_config(*, scope: Scope, request: AnswerRequest) -> AnswerConf
     resolved = _limited(
         resolve(AnswerOptions, ("mode", of_mode), site, of_set, of_preset, of_request), site, of_set, of_preset
     )
+    resolved = _uncompressed_where_quoted(resolved)
     resolved, history_tokens = _within_context(resolved, model_registry.least_context_tokens())
     return AnswerConfig(
         options=resolved.value,
@@ -171,6 +173,21 @@ def _limited(resolved: Resolved[AnswerOptions], *layers: tuple[str, Mapping[str,
             least = min(limits, key=lambda r: getattr(r.value, name))
             values[name], origin[name] = getattr(least.value, name), least.origin[name]
     return Resolved(replace(resolved.value, **values), origin)
+
+
+def _uncompressed_where_quoted(resolved: Resolved[AnswerOptions]) -> Resolved[AnswerOptions]:
+    """The same without the compression that a mode brings, where no model reads the sources.
+
+    It makes room in a prompt; of quotations it can only lose some. Whoever asks for it gets it.
+    """
+    if resolved.origin.get("compression_method") != "mode" or not is_quoting():
+        return resolved
+    return Resolved(replace(resolved.value, compression_method="none"), resolved.origin)
+
+
+def is_quoting() -> bool:
+    """Whether answers are quoted: without a language model, or with one that chooses a sentence at most."""
+    return model_registry.chat_model() is None or profile_of(model_registry.generator()).is_quoting
 
 
 def _within_context(

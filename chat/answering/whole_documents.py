@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from chat.answering.answer_config import is_quoting
 from chat.answering.answerability import Verdict
 from chat.answering.context import AnswerContext
 from chat.answering.retrieval import read_documents
@@ -13,7 +14,6 @@ from ragcore.answerability.confidence import answer_confidence
 from ragcore.extractive.summary import summary_passages
 from ragcore.extractive.summary_wish import is_same_text, names_document, summary_points, wants_summary
 from ragcore.grounding.context import build_context
-from ragcore.llm.model_profile import profile_of
 from ragcore.types import Passage, Source
 from ragcore.types.answering import AnswerState
 
@@ -69,7 +69,7 @@ def _chosen(
 def _numbered(passages: Sequence[Passage], budget_tokens: int) -> tuple[Source, ...]:
     """In reading order; for a language model that writes those that fit into the context."""
     scored = [(passage, 1.0 - place * 1e-3) for place, passage in enumerate(passages)]
-    if model_registry.chat_model() is not None and not profile_of(model_registry.generator()).is_quoting:
+    if not is_quoting():
         return tuple(build_context(scored, budget_tokens=budget_tokens, counter=model_registry.counter()))
     return tuple(
         Source(number=number, passage=passage, text=passage.text.strip(), score=score)
