@@ -312,6 +312,7 @@ def test_a_cut_file_does_not_keep_the_site_from_starting(world, product):
     assert running.web_pid()
 
 
+@pytest.mark.full
 def test_with_both_variables_the_site_says_which_one_counts(world, product, monkeypatch):
     monkeypatch.setenv("LLM_BASE_URL", "http://127.0.0.1:9/v1")
 

@@ -110,7 +110,7 @@ def test_every_share_brings_as_many_hits_as_there_are(corpus, monkeypatch, way):
     if way != "planned":
         forced(monkeypatch, way)
 
-    @settings(max_examples=examples(10), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+    @settings(max_examples=examples(6), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
     @given(share=st.sampled_from(SHARES), limit=st.integers(1, 2 * DOCUMENTS), seed=st.integers(0, 99))
     def law(share, limit, seed):
         expected = min(limit, int(share * DOCUMENTS))
