@@ -157,6 +157,7 @@ def test_weights_that_order_held_out_lists_better_are_ready_and_change_a_search_
     ]
 
 
+@pytest.mark.full
 def test_where_the_packaged_weights_are_right_nothing_is_changed_and_the_page_says_so(admin):
     home = make_set("plain", owners=[admin])
     ingest(admin, home, **{word: f"The {word} stands in hall {word}." for word in WORDS})
@@ -365,6 +366,7 @@ def test_the_page_says_how_many_fits_are_done(admin, golden, radio, monkeypatch)
     assert f"The weights are being fitted: 3 of {total} fits" in page
 
 
+@pytest.mark.full
 def test_a_checkpoint_of_other_features_is_begun_anew(admin, golden, whole, monkeypatch):
     monkeypatch.setattr(trainings, "STORED_SECONDS", 0.0)
     row = start(admin, golden)

@@ -26,7 +26,7 @@ from knowledge.tasks import sweep_vectors
 from tests.admin.conftest import signed_in
 from tests.factories import ingest
 from tests.knowledge.fills import switch_fill, triples_tend, vectors_tend
-from tests.knowledge.indexes.test_plans import indexes_used, visible
+from tests.knowledge.indexes.test_plans import indexes_used, many_make, visible
 from tests.knowledge.locks import Beside, apart
 from tests.knowledge.test_embedder_switch import State, corpus, masts, platform, server, target, who
 from tests.knowledge.test_triples import fact_of_passage
@@ -207,6 +207,7 @@ def test_of_two_first_starts_at_once_the_second_one_is_refused(who, target, corp
     assert EmbedderSwitch.objects.get() == row
 
 
+@pytest.mark.starts_from(make=many_make)
 def test_pages_of_deletion_are_read_by_the_primary_key(visible):
     given = {"model": WholeVector.objects.first().embedding_model, "after": 0, "limit": 10}
 
