@@ -249,11 +249,9 @@ def pairs_of(row) -> tuple[list, dict]:
     return row.pairs, row.figures
 
 
-LONG = [pytest.param(steps, marks=pytest.mark.full) for steps in (0, 1, 7)]
-
-
-@pytest.mark.parametrize("steps", [4, *LONG])
-@pytest.mark.parametrize("kind", [PairCollection, pytest.param(NegativesSearch, marks=pytest.mark.full)])
+@pytest.mark.full
+@pytest.mark.parametrize("steps", [4, 0, 1, 7])
+@pytest.mark.parametrize("kind", [PairCollection, NegativesSearch])
 def test_a_training_that_is_killed_while_it_collects_goes_on_with_the_same_pairs(
     admin, radio, stops_before_rounds, monkeypatch, kind, steps
 ):

@@ -314,6 +314,7 @@ def test_a_version_in_use_is_shown_however_many_trainings_follow(admin, radio):
     assert "Questions use the original vectors." not in page
 
 
+@pytest.mark.full
 @pytest.mark.usefixtures("few_rounds")
 def test_the_reason_for_a_version_that_has_not_passed_is_in_the_audit_log(admin, radio, golden):
     row = trained(admin, radio)

@@ -88,6 +88,7 @@ def test_the_first_numbers_of_a_model_of_512_are_turned_where_they_do_not_serve(
     assert np.array_equal(stored.apply(rows, model="m"), short)
 
 
+@pytest.mark.full
 def test_vectors_that_fill_more_than_768_directions_evenly_are_refused():
     rows = np.random.default_rng(3).normal(size=(300, 1536)).astype(np.float32)
 
