@@ -8,7 +8,9 @@ from typing import Any
 import django
 from django.utils.module_loading import import_string
 
-os.environ.setdefault("DJANGO_SETTINGS_MODULE", "ragsite.settings")
-django.setup(set_prefix=False)
+from ragsite.garbage import collector_waits
 
-application: Any = import_string("ragsite.web_application.application")
+os.environ.setdefault("DJANGO_SETTINGS_MODULE", "ragsite.settings")
+with collector_waits():
+    django.setup(set_prefix=False)
+    application: Any = import_string("ragsite.web_application.application")

@@ -30,13 +30,13 @@ from tests.database import (
     epochs_advance,
     migrate_once,
 )
+from tests.forms_plugin import needs_database
 from tests.kept_vectors import vectors_keep
 from tests.services_plugin import MIGRATED_LOCK
 
 # tests with one of these fixtures start from shared rows, all others from an empty database
 SHARING, KEEPING = "shared_rows", "kept_rows"
 KEPT_MARK = "starts_from"
-NEEDS_DATABASE = {"db", "transactional_db", "django_db_setup", "live_server"}
 
 
 def pytest_configure() -> None:
@@ -70,10 +70,6 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
     if needs_database(item):
         with item.config.stash[blocking_manager_key].unblock():
             database.drop_shared()
-
-
-def needs_database(item: pytest.Item) -> bool:
-    return bool(item.get_closest_marker("django_db") or NEEDS_DATABASE & set(getattr(item, "fixturenames", ())))
 
 
 @pytest.hookimpl(wrapper=True, tryfirst=True)

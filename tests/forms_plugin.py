@@ -15,12 +15,15 @@ from hypothesis import settings
 SHORT, FULL = "short", "full"
 MANY = 10  # times as many examples in the full form
 SYSTEMATIC_REQUESTS = 3  # for each operation of the API in the short form
+MANY_ROWS, SOME_ROWS = 6, 4  # of a test with more rows over the database, the short form takes so many
+EVERY_ROW = ("tests/security/", "tests/browser/")  # their rows are addresses, attacks and walks, each a case of its own
+NEEDS_DATABASE = {"db", "transactional_db", "django_db_setup", "live_server"}
 # the files of a folder that one process runs: they share a running product, and the parsed modules of the product
 TOGETHER = ("tests/browser/", "tests/house/")
 # the longest one first: a process that begins one at the end leaves the others without work; the second and the third
 # need no database, so that two processes work while the first one migrates
 LONG_FILES = (Path(__file__).parent / "long_files.txt").read_text(encoding="utf-8").split()
-settings.register_profile(SHORT, max_examples=25, derandomize=True, deadline=None, database=None)
+settings.register_profile(SHORT, max_examples=12, derandomize=True, deadline=None, database=None)
 settings.register_profile(FULL, max_examples=500, deadline=None, print_blob=True)
 
 
@@ -41,8 +44,9 @@ def examples(number: int) -> int:
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Leave long forms out of the short one, give every test a name of its own, and put the longest files first."""
     if not is_full():
-        config.hook.pytest_deselected(items=[item for item in items if is_long(item)])
-        items[:] = [item for item in items if not is_long(item)]
+        left_out = {id(item) for item in items if is_long(item)} | {id(item) for item in rows_between(items)}
+        config.hook.pytest_deselected(items=[item for item in items if id(item) in left_out])
+        items[:] = [item for item in items if id(item) not in left_out]
     for item in items:
         if label := getattr(item, "operation_label", None):
             name_schemathesis_test(item, label)
@@ -53,9 +57,42 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 
 def is_long(item: pytest.Item) -> bool:
-    """Whether a test is left to the full form; `full(but_for=…)` names the class that runs it in both."""
+    """Whether a test is left to the full form; `full(but_for=…)` names classes or tests that run in both."""
     mark = item.get_closest_marker("full")
-    return mark is not None and getattr(getattr(item, "cls", None), "__name__", "") != mark.kwargs.get("but_for")
+    if mark is None:
+        return False
+    names = {getattr(getattr(item, "cls", None), "__name__", ""), getattr(item, "originalname", item.name)}
+    return names.isdisjoint(mark.kwargs.get("but_for", "").split())
+
+
+def rows_between(items: list[pytest.Item]) -> list[pytest.Item]:
+    """What the short form leaves out of parametrised tests over the database: rows between the first and the last.
+
+    SOME_ROWS of them run, evenly from all over the list. The mark `every_row` says that each is a case of its own, as
+    in the folders EVERY_ROW and for operations of the API.
+    """
+    tables: dict[str, list[pytest.Item]] = {}
+    for item in items:
+        if hasattr(item, "callspec") and needs_database(item) and not is_long(item) and not has_own_rows(item):
+            tables.setdefault(item.nodeid.partition("[")[0], []).append(item)
+    left_out = []
+    for rows in tables.values():
+        if len(rows) > MANY_ROWS:
+            places = {round(n * (len(rows) - 1) / (SOME_ROWS - 1)) for n in range(SOME_ROWS)}
+            left_out += [row for place, row in enumerate(rows) if place not in places]
+    return left_out
+
+
+def has_own_rows(item: pytest.Item) -> bool:
+    return (
+        item.nodeid.startswith(EVERY_ROW)
+        or item.get_closest_marker("every_row") is not None
+        or getattr(item, "operation_label", None) is not None
+    )
+
+
+def needs_database(item: pytest.Item) -> bool:
+    return bool(item.get_closest_marker("django_db") or NEEDS_DATABASE & set(getattr(item, "fixturenames", ())))
 
 
 def scope_of(nodeid: str) -> str:

@@ -1,7 +1,8 @@
-"""Says at the end of each run which files took longest, in processor time and by the clock.
+"""Says at the end of each run which files and tests took longest, in processor time and by the clock.
 
 Processor time is that of the test process and of the programs that it started and saw end; PostgreSQL's is not in it.
-It says more than the clock where other work runs beside the tests. Loaded by `-p tests.times_plugin` (pyproject.toml).
+It says more than the clock where other work runs beside the tests. `TESTS_TIMES=FILE` writes the processor seconds of
+every test there, the longest first. Loaded by `-p tests.times_plugin` (pyproject.toml).
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ import time
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -19,6 +21,7 @@ from tests.forms_plugin import LONG_FILES, scope_of
 
 SHOWN_FILES = 25
 SHOWN_SECONDS = 2.0
+LONG_TEST_SECONDS = 0.5  # of processor time: some hundreds of such tests take more than a third of a run
 LONG_SECONDS = 30.0  # of processor time: such a file stands in tests/long_files.txt, or becomes shorter
 
 
@@ -35,6 +38,7 @@ class Times:
     processor: Counter[str] = field(default_factory=Counter)
     clock: Counter[str] = field(default_factory=Counter)
     tests: Counter[str] = field(default_factory=Counter)
+    by_test: Counter[str] = field(default_factory=Counter)
     collecting: list[float] = field(default_factory=list)
     last: float = 0.0
 
@@ -70,13 +74,18 @@ def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]) ->
 
 def pytest_runtest_logreport(report: pytest.TestReport) -> None:
     file = scope_of(report.nodeid)
-    times.processor[file] += getattr(report, "processor_seconds", 0.0)
+    seconds = getattr(report, "processor_seconds", 0.0)
+    times.processor[file] += seconds
+    times.by_test[report.nodeid] += seconds
     times.clock[file] += report.duration
     times.tests[file] += report.when == "call"
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
     """The slowest files, and the sums of a run."""
+    if path := os.environ.get("TESTS_TIMES"):
+        lines = [f"{seconds:.2f}\t{test}\n" for test, seconds in times.by_test.most_common()]
+        Path(path).write_text("".join(lines), encoding="utf-8")
     slow = [(file, seconds) for file, seconds in times.processor.most_common(SHOWN_FILES) if seconds >= SHOWN_SECONDS]
     if not slow:
         return
@@ -87,6 +96,8 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
         terminalreporter.write_line(line + " begins late: not in tests/long_files.txt" * late, yellow=late)
     tests, collecting = sum(times.processor.values()), ", ".join(f"{s:.0f}" for s in sorted(times.collecting))
     terminalreporter.write_line(f"{tests:7.1f} s {sum(times.clock.values()):7.1f} s {times.tests.total():5}  all files")
+    longer = [seconds for seconds in times.by_test.values() if seconds > LONG_TEST_SECONDS]
+    terminalreporter.write_line(f"{sum(longer):7.1f} s in {len(longer)} tests of more than {LONG_TEST_SECONDS} s")
     terminalreporter.write_line(f"before the first test, in each process: {collecting} s; the run: {_elapsed()}")
 
 

@@ -151,20 +151,22 @@ def _fake_names() -> Iterator[str]:
 
 def _drawn_line(random: np.random.Generator) -> str:
     """Words of jieba's dictionary by their frequencies; lines of all lengths between a question and a passage."""
-    words, chances = _chinese_words()
+    words, cumulative = _chinese_words()
     length = int(np.exp(random.uniform(*np.log(CHINESE_WORDS))))
-    return "".join(words[place] for place in random.choice(len(words), length, p=chances))
+    places = np.searchsorted(cumulative, random.random(length), side="right")  # `choice` would sum up for each line
+    return "".join(words[place] for place in places)
 
 
 @cache
 def _chinese_words() -> tuple[list[str], FloatArray]:
-    """Words of jieba's dictionary and their shares of its text."""
+    """Words of jieba's dictionary, and the share of its text that each and those before it have: float64[n]."""
     import jieba
 
     with jieba.get_dict_file() as lines:
         rows = [line.decode("utf-8").split(" ")[:2] for line in lines]
     counts = np.array([float(count) for _, count in rows])
-    return [word for word, _ in rows], counts / counts.sum()
+    shares = np.cumsum(counts / counts.sum())
+    return [word for word, _ in rows], shares / shares[-1]
 
 
 # ── drawing ───────────────────────────────────────────────────────────────────────────────────────

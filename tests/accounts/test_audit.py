@@ -14,7 +14,7 @@ from accounts.audit.partitions import audit_partitions_drop, audit_partitions_ma
 from accounts.models import AuditEvent, Tenant
 from accounts.services import audit_record
 from tests.factories import make_admin, make_tenant, make_user
-from tests.migrating import migrations_apply, migrations_unapply
+from tests.migrating import long_released, migrations_apply, migrations_unapply
 
 
 def tables() -> set[str]:
@@ -133,6 +133,7 @@ def test_rights_are_recorded_before_and_after_and_bulk_deletions_one_by_one(clie
     assert set(AuditEvent.objects.filter(action="user.delete").values_list("target", flat=True)) == {"mei", "li"}
 
 
+@long_released
 @pytest.mark.django_db(transaction=True)
 def test_events_of_earlier_versions_are_carried_over_with_their_names_and_back():
     user = make_user("mei")

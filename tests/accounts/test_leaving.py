@@ -272,6 +272,7 @@ def test_the_list_of_doors_is_complete():
     } == set()
 
 
+@pytest.mark.every_row
 @pytest.mark.parametrize("way", WAYS)
 def test_nothing_of_a_leaver_goes_on_and_coming_back_brings_nothing_back(world, way):
     assert {status_of(key) for key in world.keys.values()} == {200}

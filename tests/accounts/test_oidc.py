@@ -94,6 +94,7 @@ FAULTS = {
 }
 
 
+@pytest.mark.every_row
 @pytest.mark.parametrize("fault", FAULTS)
 def test_bad_tokens_sign_nobody_in(client, provider, fault):
     FAULTS[fault](provider)

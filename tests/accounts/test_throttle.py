@@ -14,6 +14,7 @@ from accounts.sign_in.throttle import (
     attempt_forgive,
     attempt_seconds,
 )
+from tests.forms_plugin import examples
 
 START = 1_000_000.0
 
@@ -68,7 +69,7 @@ def test_a_stolen_browser_cookie_does_not_help_to_guess(redis_client):
     assert waits[-1] > 0
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=examples(8), deadline=None)
 @given(
     attacks=st.lists(
         st.tuples(st.integers(1, 250), st.floats(0, 120), st.sampled_from(["mei", "MEI", "someone"])), max_size=80

@@ -49,6 +49,7 @@ def test_owners_do_not_read_conversations(owner, own_set, model):
     assert signed_in(owner).get(list_url(model)).status_code == 403
 
 
+@pytest.mark.every_row
 @pytest.mark.parametrize("model", LISTS)
 def test_employees_are_sent_to_sign_in(db, model):
     answer = signed_in(make_user()).get(list_url(model))

@@ -107,7 +107,7 @@ def added(administrator, server):
         client.post(reverse("admin:knowledge_searchmodel_add"), form(server.url, **more))
         row = SearchModel.objects.get()
         if row.task == "embed":
-            EmbedderFit.objects.create(model=row.vectors, dimensions=768)
+            EmbedderFit.objects.create(model=row.vectors, dimensions=768, trust_latin=1.0, trust_cjk=1.0)
         url = reverse("admin:knowledge_searchmodel_test", args=[row.pk])
         return lambda: client.post(url, {"page": "1"}, follow=True).content.decode()
 

@@ -14,6 +14,7 @@ from knowledge.services.triples import triples_import
 from ragcore.graph.files import LineFault, bounded_lines, read_triples
 from ragcore.text.csv_rows import unescaped_cell
 from tests.factories import make_admin, make_set, make_user, scope_of
+from tests.forms_plugin import examples
 from tests.knowledge.imports import import_read
 
 pytestmark = pytest.mark.django_db
@@ -137,7 +138,7 @@ NAMES = st.text(min_size=1, max_size=40) | st.sampled_from(
 )
 
 
-@settings(max_examples=40)
+@settings(max_examples=examples(10))
 @given(st.lists(st.tuples(NAMES, NAMES, NAMES), max_size=5))
 def test_an_export_as_csv_is_imported_as_the_same_triples(facts):
     lines = [json.dumps({"subject": s, "relation": r, "object": o}).encode() for s, r, o in facts]

@@ -149,6 +149,7 @@ def test_refusals_are_printed_for_written_and_for_robbed_questions(folder, capsy
     assert kinds == ["1 written", "6 robbed"]
 
 
+@pytest.mark.full
 def test_a_set_is_measured_with_weights_that_have_not_seen_it(folder, tmp_path, capsys):
     other = tmp_path / "other"
     shutil.copytree(folder, other, ignore=shutil.ignore_patterns("other"))
@@ -189,6 +190,7 @@ def test_a_sign_that_counts_against_answers_never_counts_for_them():
     assert weights[FEATURES.index("similarity")] == 0
 
 
+@pytest.mark.full
 @pytest.mark.parametrize(
     ("command", "key", "size", "length"),
     [

@@ -297,6 +297,7 @@ def test_the_command_prints_a_row_for_every_file(tmp_path, capsys):
     assert "| a | 1.000 |" in capsys.readouterr().out
 
 
+@pytest.mark.full
 def test_training_writes_weights_with_their_record(retrieval_set, tmp_path, capsys):
     out = tmp_path / "model.json"
 

@@ -20,6 +20,7 @@ from tests.services_plugin import models_folder
 NOT_INHERITED = ("DATABASE_URL", "REDIS_URL", "SECRET_KEY", "DATA_DIR", "DJANGO_SETTINGS_MODULE")
 
 
+@pytest.mark.full
 def test_the_same_seed_makes_the_same_texts_in_both_languages_and_natural_lengths():
     texts = texts_made(60)
 

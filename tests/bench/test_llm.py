@@ -52,6 +52,7 @@ def test_the_same_questions_are_measured_in_each_way(folder, llm, tmp_path, caps
     assert {row["asked"] for row in replies} == set(WAYS)
 
 
+@pytest.mark.full
 def test_what_the_model_doubts_is_measured_where_it_is_asked(folder, llm, tmp_path, capsys, monkeypatch):
     monkeypatch.setattr("bench.llm.asking.CERTAIN", 1.0)
     monkeypatch.setattr("bench.llm.asking.DOUBTFUL", 0.0)

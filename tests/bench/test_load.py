@@ -19,6 +19,7 @@ ACTIONS = {"ask", "first word", "follow up", "open a source", "vote", "upload"}
 SECONDS = 4.0
 
 
+@pytest.mark.full
 @pytest.mark.slow
 @pytest.mark.timeout(120)
 async def test_scripted_people_do_everything_and_nothing_fails(transactional_db, redis_client, tmp_path, capsys):

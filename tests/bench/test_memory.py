@@ -22,6 +22,7 @@ def test_the_page_shows_what_the_script_computes():
     assert table() in (ROOT / "docs" / "scaling.md").read_text(encoding="utf-8")
 
 
+@pytest.mark.full
 @pytest.mark.django_db
 @pytest.mark.parametrize("dimensions", [384, 768])
 def test_the_formula_of_hnsw_is_right_within_a_tenth(dimensions):

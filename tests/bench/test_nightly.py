@@ -37,6 +37,7 @@ def test_a_part_of_a_set_has_the_documents_of_its_questions_and_others_up_to_the
     assert [row["id"] for row in lines(target / "corpus.jsonl")] == ["d0", "d4", "d5"]
 
 
+@pytest.mark.full
 def test_windows_with_the_worker_are_compared_with_those_without():
     windows = Windows(off=[[1.0] * 20, [1.0] * 20], on=[[1.2] * 20, []], seconds=61.26, done=9, failed=1, is_over=True)
 

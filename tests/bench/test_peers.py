@@ -133,6 +133,7 @@ def test_every_system_is_there_once_and_peers_can_be_chosen():
 # ── ours ────────────────────────────────────────────────────────────────────────────────────────
 
 
+@pytest.mark.full
 @pytest.mark.django_db
 def test_every_arm_of_ours_finds_what_was_loaded_and_nothing_of_another_set():
     admin = make_admin()

@@ -102,6 +102,7 @@ def test_a_difference_has_an_interval_around_it():
     assert 0 < found.bleu_gain.low <= found.bleu_gain.value <= found.bleu_gain.high
 
 
+@pytest.mark.full
 @pytest.mark.django_db
 def test_a_retrieval_set_with_histories_gives_a_row_for_every_arm(tmp_path):
     folder = tmp_path / "tiny"

@@ -42,6 +42,7 @@ def test_vectors_are_near_to_their_base_text_in_both_halves(pool):
         assert near / lengths == pytest.approx(0.8, abs=0.05)
 
 
+@pytest.mark.full
 @pytest.mark.django_db
 def test_a_small_corpus_is_loaded_measured_and_without_drift(tmp_path):
     from bench.scale.__main__ import run

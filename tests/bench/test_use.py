@@ -15,6 +15,7 @@ TEXTS = {
 }
 
 
+@pytest.mark.full
 @pytest.mark.django_db(transaction=True)
 def test_simulated_people_use_a_set_and_it_is_measured_without_and_with(tmp_path, monkeypatch):
     monkeypatch.setattr(ranking_from_use, "ENOUGH_ANSWERS", 1)

@@ -31,7 +31,7 @@ CHECK = """rules => axe.run(document, { runOnly: rules }).then(found => found.vi
 WIDTHS = (1280, 390)
 STILL = "document.getAnimations().every((one) => one.effect.getComputedTiming().iterations === Infinity)"
 MAX_BYTES = 500_000
-SHARE = 4  # one page of so many in the short form
+SHARE = 8  # one page of so many in the short form
 
 
 def set_models_make(home: KnowledgeSet) -> None:

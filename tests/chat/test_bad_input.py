@@ -56,6 +56,7 @@ async def socket(world):
     await made.disconnect()
 
 
+@pytest.mark.every_row
 @pytest.mark.parametrize("text", PASTED.values(), ids=PASTED)
 async def test_a_hostile_question_is_answered_and_shown_as_its_text(socket, world, text):
     await socket.send(type="ask", question=text[:MOST_CHARACTERS])

@@ -365,6 +365,7 @@ class SearchIndexContract:
                 assert found <= world.findable(user, ())
             index.settle()
 
+    @pytest.mark.every_row
     @pytest.mark.parametrize(
         ("filters", "expected"),
         [

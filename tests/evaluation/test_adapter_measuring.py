@@ -99,6 +99,7 @@ def test_the_discrimination_is_that_of_all_cosines(questions):
         assert found[name] == pytest.approx(cosines[right].mean() - cosines[~right].mean(), abs=1e-4)
 
 
+@pytest.mark.full
 def test_memory_does_not_grow_with_questions_times_passages():
     """A matrix of all of these cosines has 100 MB."""
     judge = judge_of(5_000, 5_000, held_out=600)

@@ -100,7 +100,7 @@ def collected(admin, radio, *origins):
     return found.pairs, found.dropped
 
 
-@pytest.mark.parametrize("at_once", [1, *(pytest.param(number, marks=pytest.mark.full) for number in (3, 1000))])
+@pytest.mark.parametrize("at_once", [3, *(pytest.param(number, marks=pytest.mark.full) for number in (1, 1000))])
 def test_the_pairs_are_those_that_are_found_with_everything_in_memory(admin, radio, monkeypatch, at_once):
     for module, names in (
         (adapter_pairs, ("CASES_AT_ONCE", "EDITS_AT_ONCE", "WRITTEN_AT_ONCE")),
@@ -249,11 +249,9 @@ def pairs_of(row) -> tuple[list, dict]:
     return row.pairs, row.figures
 
 
-LONG = [pytest.param(steps, marks=pytest.mark.full) for steps in (0, 1, 7)]
-
-
-@pytest.mark.parametrize("steps", [4, *LONG])
-@pytest.mark.parametrize("kind", [PairCollection, pytest.param(NegativesSearch, marks=pytest.mark.full)])
+@pytest.mark.full
+@pytest.mark.parametrize("steps", [4, 0, 1, 7])
+@pytest.mark.parametrize("kind", [PairCollection, NegativesSearch])
 def test_a_training_that_is_killed_while_it_collects_goes_on_with_the_same_pairs(
     admin, radio, stops_before_rounds, monkeypatch, kind, steps
 ):

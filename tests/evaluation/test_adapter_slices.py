@@ -140,6 +140,7 @@ def test_another_model_of_the_site_ends_a_training_and_says_so(admin, radio, tol
     assert (row.reason, job_of(row).error_data["reason"], row.weights) == ("failed", "model", None)
 
 
+@pytest.mark.full
 def test_another_model_that_comes_while_the_passages_are_read_ends_a_training(
     admin, radio, told, server_model, monkeypatch
 ):
@@ -199,6 +200,7 @@ def test_passages_that_came_since_do_not_count(admin, radio, told, monkeypatch):
     assert row.figures["entries_total"] > whole.figures["entries_total"]
 
 
+@pytest.mark.full
 def test_a_training_whose_documents_change_again_and_again_ends_and_says_so(admin, radio, told, monkeypatch):
     row = start(admin, radio)
     for n in range(train_adapter.MOST_ANEW + 1):

@@ -169,6 +169,7 @@ def test_two_trainings_of_a_set_at_once_are_refused(admin, radio, golden):
     assert again.number == 2
 
 
+@pytest.mark.full
 @pytest.mark.usefixtures("few_rounds")
 def test_a_cancelled_training_leaves_nothing_and_may_be_tried_again(admin, radio, golden, monkeypatch):
     monkeypatch.setattr(trainings, "STORED_SECONDS", 0.0)
@@ -271,6 +272,7 @@ def test_pairs_come_from_all_there_is_within_the_rights_of_who_asks(admin, radio
     assert (none.pairs, none.dropped) == ([], {})
 
 
+@pytest.mark.full
 def test_cases_of_a_long_document_prepare_each_passage_once(admin, radio, golden, monkeypatch):
     ingest(admin, radio, **{WORDS[0]: "\n\n".join(f"# Shelf {n}\n\nShelf {n} of {WORDS[0]}. " * 90 for n in range(4))})
     case = golden.cases.get(relevant=[WORDS[0]])
@@ -287,8 +289,9 @@ def test_cases_of_a_long_document_prepare_each_passage_once(admin, radio, golden
     assert max(asked[text] for text in texts) == 1
 
 
+@pytest.mark.full
 @pytest.mark.usefixtures("few_rounds")
-@pytest.mark.parametrize(("low", "is_said"), [(-0.01, True), pytest.param(0.02, False, marks=pytest.mark.full)])
+@pytest.mark.parametrize(("low", "is_said"), [(-0.01, True), (0.02, False)])
 def test_a_gain_that_may_be_chance_is_called_so(admin, radio, golden, low, is_said):
     row = trained(admin, radio)
     row.figures["overall"] = {name: {**one, "low": low} for name, one in row.figures["overall"].items()}
@@ -311,6 +314,7 @@ def test_a_version_in_use_is_shown_however_many_trainings_follow(admin, radio):
     assert "Questions use the original vectors." not in page
 
 
+@pytest.mark.full
 @pytest.mark.usefixtures("few_rounds")
 def test_the_reason_for_a_version_that_has_not_passed_is_in_the_audit_log(admin, radio, golden):
     row = trained(admin, radio)

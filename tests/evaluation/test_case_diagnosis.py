@@ -25,7 +25,7 @@ from tests.admin.conftest import signed_in
 from tests.api.world import message_make
 from tests.evaluation.test_diagnosis import QUESTION, RACH, TEXTS
 from tests.factories import ingest, make_admin, make_set, make_user, scope_of
-from tests.migrating import migrations_apply, migrations_unapply
+from tests.migrating import long_released, migrations_apply, migrations_unapply
 from tests.work.contract import KindContract, due
 from work import queue
 from work.claims import jobs_sweep
@@ -268,6 +268,7 @@ def test_a_case_whose_message_is_deleted_is_gone(reviewer, asker, sent):
 RUNS = ("evaluation", "0021")
 
 
+@long_released
 def test_runs_of_before_become_jobs_and_what_is_under_way_goes_on_behind_its_last_case(reviewer, asker, sent):
     cases = [case_of(asker, f"Who won the curling of {number}?") for number in range(3)]
     try:

@@ -22,7 +22,7 @@ from evaluation.services.case_proposals import (
 )
 from tests.admin.conftest import signed_in
 from tests.factories import ingest, make_admin, make_set, make_user
-from tests.migrating import migrations_apply, migrations_unapply
+from tests.migrating import long_released, migrations_apply, migrations_unapply
 from tests.scripted_llm import Reply, serving
 from tests.work.contract import KindContract, due, work_off
 from work import queue
@@ -271,6 +271,7 @@ def test_the_page_is_for_those_who_keep_the_golden_set(admin, golden_set):
 SEARCHES = ("evaluation", "0022")
 
 
+@long_released
 @pytest.mark.django_db(transaction=True)
 def test_searches_of_before_become_jobs_and_what_is_under_way_goes_on_behind_its_last_passage(admin, golden_set):
     chunks = started(admin, golden_set).arguments["chunks"]

@@ -157,6 +157,7 @@ def test_weights_that_order_held_out_lists_better_are_ready_and_change_a_search_
     ]
 
 
+@pytest.mark.full
 def test_where_the_packaged_weights_are_right_nothing_is_changed_and_the_page_says_so(admin):
     home = make_set("plain", owners=[admin])
     ingest(admin, home, **{word: f"The {word} stands in hall {word}." for word in WORDS})
@@ -302,10 +303,10 @@ def after(steps):
     return lambda data: data.get("questions", 0) + data.get("fits", 0) == steps
 
 
-LONG = [pytest.param(steps, marks=pytest.mark.full) for steps in (1, len(WORDS), len(WORDS) + 13)]
+LONG = [pytest.param(steps, marks=pytest.mark.full) for steps in (1, 9, len(WORDS), len(WORDS) + 13)]
 
 
-@pytest.mark.parametrize("steps", [9, len(WORDS) + 1, *LONG])
+@pytest.mark.parametrize("steps", [len(WORDS) + 1, *LONG])
 def test_a_fit_that_is_killed_goes_on_and_ends_with_the_same_weights(admin, golden, whole, steps, monkeypatch):
     """In the middle of the questions, between questions and fits, and in the middle of the fits."""
     monkeypatch.setattr(trainings, "STORED_SECONDS", 0.0)
@@ -365,6 +366,7 @@ def test_the_page_says_how_many_fits_are_done(admin, golden, radio, monkeypatch)
     assert f"The weights are being fitted: 3 of {total} fits" in page
 
 
+@pytest.mark.full
 def test_a_checkpoint_of_other_features_is_begun_anew(admin, golden, whole, monkeypatch):
     monkeypatch.setattr(trainings, "STORED_SECONDS", 0.0)
     row = start(admin, golden)

@@ -170,6 +170,7 @@ FROM turns
 """
 
 
+@pytest.mark.full
 def test_a_hundred_thousand_questions_are_counted_at_once():
     owner = make_user("owner", is_staff=True)
     own = make_set("own", owners=[owner])

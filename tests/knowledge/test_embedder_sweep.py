@@ -26,11 +26,11 @@ from knowledge.tasks import sweep_vectors
 from tests.admin.conftest import signed_in
 from tests.factories import ingest
 from tests.knowledge.fills import switch_fill, triples_tend, vectors_tend
-from tests.knowledge.indexes.test_plans import indexes_used, visible
+from tests.knowledge.indexes.test_plans import indexes_used, many_make, visible
 from tests.knowledge.locks import Beside, apart
 from tests.knowledge.test_embedder_switch import State, corpus, masts, platform, server, target, who
 from tests.knowledge.test_triples import fact_of_passage
-from tests.migrating import migrations_apply, migrations_unapply
+from tests.migrating import long_released, migrations_apply, migrations_unapply
 
 pytestmark = pytest.mark.django_db(transaction=True)
 __all__ = ["corpus", "masts", "platform", "server", "target", "visible", "who"]
@@ -83,6 +83,7 @@ def test_what_is_cancelled_is_deleted_page_by_page_by_a_task_and_the_page_says_s
     assert "being deleted" not in client.get(PAGE).content.decode()
 
 
+@pytest.mark.full
 def test_what_a_worker_that_dies_leaves_is_deleted_by_maintenance_and_nobody_goes_back_meanwhile(
     who, ready, sent, monkeypatch
 ):
@@ -169,7 +170,9 @@ def test_a_model_that_is_begun_again_keeps_what_is_left_and_becomes_complete(who
     assert (row.state, stored(row), models_in_deletion()) == (State.READY, every, [])
 
 
-@pytest.mark.parametrize("state", [State.PAUSED, State.LIVE, State.KEPT])
+@pytest.mark.parametrize(
+    "state", [*(pytest.param(state, marks=pytest.mark.full) for state in (State.PAUSED, State.LIVE)), State.KEPT]
+)
 def test_vectors_that_another_change_needs_stay(who, ready, sent, state):
     EmbedderSwitch.objects.create(model=ready.model, target=ready.target, state=State.CANCELLED)
     EmbedderSwitch.objects.filter(pk=ready.pk).update(state=state)
@@ -204,12 +207,14 @@ def test_of_two_first_starts_at_once_the_second_one_is_refused(who, target, corp
     assert EmbedderSwitch.objects.get() == row
 
 
+@pytest.mark.starts_from(make=many_make)
 def test_pages_of_deletion_are_read_by_the_primary_key(visible):
     given = {"model": WholeVector.objects.first().embedding_model, "after": 0, "limit": 10}
 
     assert "knowledge_wholevector_pkey" in indexes_used(embedder_sql.DROPS["entries"], given)
 
 
+@long_released
 def test_earlier_rows_are_brought_in_line(who, ready):
     given = {"target": ready.target, "model": ready.model}
     old = migrations_unapply("knowledge", "0057", "0069", "0076").get_model("knowledge", "EmbedderSwitch").objects

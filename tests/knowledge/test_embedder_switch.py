@@ -47,6 +47,7 @@ from tests.scripted_llm import Reply, serving
 
 pytestmark = pytest.mark.django_db(transaction=True)
 State = EmbedderSwitch.State
+TRUSTED = {"trust_latin": 1.0, "trust_cjk": 1.0}  # measuring it embeds 400 general texts
 TEXTS = {
     "tilt": "The remote electrical tilt of an antenna is adjusted by a motor in its radome.",
     "feeder": "A feeder cable connects the radio unit with the antenna on the mast.",
@@ -107,7 +108,7 @@ def target(server, who):
         values={"task": "embed", "provider": "server", "name": "bge-m3", "url": server.url, "query_prefix": "query: "},
         key="key-7",
     )
-    EmbedderFit.objects.create(model=row.vectors, dimensions=768, floor=0.2)  # as if measured
+    EmbedderFit.objects.create(model=row.vectors, dimensions=768, floor=0.2, **TRUSTED)  # as if measured
     assert "768" in search_model_test(**who, model=row)
     return row
 

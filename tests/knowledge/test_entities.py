@@ -330,6 +330,7 @@ def test_only_owners_decide_and_only_about_what_they_may_know(owner):
         entities_merge(scope=scope_of(owner), actor=owner, set_id=into.pk, name="Ljuba", into="LJUBA")
 
 
+@pytest.mark.full
 def test_an_entity_of_ten_thousand_mentions_costs_no_more_than_its_limit(owner):
     library(owner)
     one = Mention.objects.select_related("entity").filter(entity__key="ljuba", start__gte=0).first()

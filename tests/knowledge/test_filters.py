@@ -119,7 +119,7 @@ def fits(metadata: Mapping[str, Any], name: str, wanted: Any) -> bool:
     return any(same(one, value) for one in held for value in values)
 
 
-@settings(max_examples=examples(25), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=examples(10), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     documents=st.lists(st.tuples(METADATA, TAGS), min_size=1, max_size=6), wanted=WANTED, tags=TAGS, plain=st.booleans()
 )
@@ -146,6 +146,7 @@ def test_a_last_day_is_a_whole_day(owner, common):
     assert found(owner, metadata={"approved": {"gte": date(2024, 12, 31).isoformat()}}) == {row.pk}
 
 
+@pytest.mark.every_row
 @pytest.mark.parametrize(
     "hostile",
     [
@@ -375,7 +376,7 @@ RIGHTS = st.fixed_dictionaries({"clearance": st.integers(0, 4), "member": st.boo
 SECRETS = st.lists(st.tuples(st.integers(0, 4), st.sampled_from(["open", "closed", "both", "foreign"])), max_size=6)
 
 
-@settings(max_examples=examples(12), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=examples(6), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(rights=RIGHTS, secrets=SECRETS, deleted=st.booleans())
 def test_nothing_leaks_whatever_the_rights(owner, rights, secrets, deleted):
     foreign = make_tenant()

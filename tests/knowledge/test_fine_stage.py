@@ -387,7 +387,7 @@ def test_misspelt_words_do_not_lead_around_the_second_persons_rights(owner, comm
 
 
 @pytest.mark.usefixtures("corpus")
-@settings(max_examples=examples(12), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=examples(6), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(text=st.text(st.characters(exclude_categories=("Cs",), exclude_characters="\x00"), min_size=1, max_size=60))
 def test_whatever_is_asked_is_answered(owner, text):
     request = RetrievalRequest(query=text, style="advanced", profile=Profile(product=text, interests=(text,)))

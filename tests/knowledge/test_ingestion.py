@@ -270,6 +270,7 @@ def test_a_passing_fault_puts_an_item_off_and_loses_nothing(owner, common, monke
     assert Document.objects.get(pk=uploaded.document.pk).state == "live"
 
 
+@pytest.mark.full
 def test_a_model_server_that_is_away_for_hours_loses_nothing(owner, common, monkeypatch):
     uploaded = upload(owner, common)
     with monkeypatch.context() as patch:

@@ -27,7 +27,7 @@ from knowledge.types import RetrievalRequest
 from tests.factories import ingest, make_admin, make_set, make_tenant, make_user, scope_of
 from tests.knowledge.lexicons import build_of, lexicon_build
 from tests.knowledge.owned_rows import owned
-from tests.migrating import migrations_apply, migrations_unapply
+from tests.migrating import long_released, migrations_apply, migrations_unapply
 from tests.work.contract import KindContract
 from work.models import Job
 from work.services import work_cancel, work_retry
@@ -274,6 +274,7 @@ def test_what_passes_by_itself_does_not_give_a_version_up(owner, common, corpus,
 BUILDS = ("knowledge", "0067")
 
 
+@long_released
 @pytest.mark.django_db(transaction=True)
 def test_builds_of_before_become_jobs_and_go_on(owner, common, corpus):
     save(owner, text="甜点", translations=["cake"], set_id=common.pk)

@@ -9,7 +9,7 @@ from knowledge.services.lexicon.files import lexicon_import
 from knowledge.services.lexicon.mining import MinedLexicon, suggestions_store
 from ragcore.text.mining.candidates import TermCandidate
 from tests.factories import ingest, make_admin, make_set, scope_of
-from tests.migrating import migrations_apply, migrations_unapply
+from tests.migrating import long_released, migrations_apply, migrations_unapply
 from tests.work.contract import KindContract, work_off
 from work.claims import jobs_sweep
 from work.models import Job
@@ -167,6 +167,7 @@ def test_a_search_of_a_set_that_is_deleted_meanwhile_finds_nothing(owner, common
 SEARCHES = ("knowledge", "0066")
 
 
+@long_released
 @pytest.mark.django_db(transaction=True)
 def test_searches_of_before_become_jobs_and_what_waits_goes_on(owner, common):
     try:

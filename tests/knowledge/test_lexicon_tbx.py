@@ -10,6 +10,7 @@ from knowledge.services.lexicon.files import entries_of, lexicon_export, lexicon
 from knowledge.services.lexicon.tbx import tbx_of
 from knowledge.services.lexicon.terms import FIELDS, checked_values
 from tests.factories import scope_of
+from tests.forms_plugin import examples
 
 HEAD = '<?xml version="1.0" encoding="UTF-8"?>\n'
 OLD = """<!DOCTYPE martif SYSTEM "TBXBasiccoreStructV02.dtd">
@@ -42,7 +43,7 @@ names = st.text(st.characters(codec="utf-8"), max_size=30) | st.sampled_from(
 )
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=examples(12), deadline=None)
 @given(
     text=names,
     long_form=names,

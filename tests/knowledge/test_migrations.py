@@ -45,12 +45,11 @@ from knowledge.services.edits import chunk_replace
 from knowledge.services.fill_jobs import fill_of
 from tests.factories import ingest, make_admin, make_set, scope_of
 from tests.knowledge.sources.building import folder_source, sync_run
-from tests.migrating import migrations_apply, migrations_unapply, models_rendered_late
+from tests.migrating import long_released, migrations_apply, migrations_unapply, models_rendered_late
 from work.claims import jobs_sweep
 from work.models import Job
 
 pytestmark = pytest.mark.django_db(transaction=True)
-long_released = pytest.mark.full  # a migration that sites have applied does not change any more
 
 RUNS = ("knowledge", "0008", "0009", "0072", "0073", "0074")
 GONE = [900_005, 900_003]  # ids of no source
@@ -85,6 +84,7 @@ def old_jobs(owner, reading):
     migrations_apply(*RUNS)
 
 
+@long_released
 def test_runs_that_wait_go_on_or_are_over_become_rows_and_reports_again(old_jobs, owner, reading, settings, tmp_path):
     beat = time.time() - 20
     source, without_run = reading
@@ -474,6 +474,7 @@ def fills(owner):
     return switch, paused, ready
 
 
+@long_released
 def test_vectors_that_are_being_made_go_on_as_jobs(owner, fills):
     switch, paused, ready = fills
     before = migrations_unapply(*FILLS)
@@ -534,6 +535,7 @@ def test_numbers_of_epochs_go_on_from_the_highest_in_use(owner):
 TRAININGS = ("knowledge", "0077", "0078")
 
 
+@long_released
 def test_trainings_go_on_as_jobs_and_come_back(owner):
     home = make_set("radio", owners=[owner])
     common = {"tenant_id": owner.tenant_id, "author_id": owner.pk}

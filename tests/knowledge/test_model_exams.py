@@ -240,6 +240,7 @@ def examined_then_tested(server, admin, pages):
     return reverse("admin:knowledge_languagemodel_profile", args=[spec().fingerprint])
 
 
+@pytest.mark.full
 def test_another_model_under_the_same_name_is_told_and_examined_anew_once(server, admin, client):
     client.force_login(admin)
     address = examined_then_tested(server, admin, {"/v1/models": {"data": [{"id": "m", "root": "/models/b"}]}})

@@ -24,7 +24,7 @@ from knowledge.services.model_tests import (
 )
 from tests.factories import make_admin, scope_of
 from tests.knowledge.test_model_setup import allow, entered
-from tests.migrating import migrations_apply, migrations_unapply
+from tests.migrating import long_released, migrations_apply, migrations_unapply
 from tests.scripted_llm import Reply, serving
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("redis_client")]
@@ -198,6 +198,7 @@ def test_what_was_registered_and_never_tested_is_tested_at_the_start(root, llm):
     assert [request.body["model"] for request in llm.requests] == ["small"]
 
 
+@long_released
 @pytest.mark.django_db(transaction=True)
 def test_servers_that_had_passed_keep_answering_after_the_update(root):
     entered(root, "small", "https://one.example.org/v1", "https://two.example.org/v1")

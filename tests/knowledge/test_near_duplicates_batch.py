@@ -157,7 +157,7 @@ def outcome(action):
     return seen
 
 
-@pytest.mark.parametrize("seed", range(12) if is_full() else range(4))
+@pytest.mark.parametrize("seed", range(12) if is_full() else range(2))
 def test_a_batch_leaves_what_one_version_after_another_leaves(seed, monkeypatch):
     candidates, pairs = [(CANDIDATES, PAIRS_A_DOCUMENT), (4, 2)][seed % 2]
     monkeypatch.setattr(near_duplicates, "CANDIDATES", candidates)
@@ -183,6 +183,7 @@ def test_a_batch_leaves_what_one_version_after_another_leaves(seed, monkeypatch)
     assert {"exact", "near"} >= {kind for _, _, kind, *_ in found}
 
 
+@pytest.mark.full
 def test_the_worlds_hold_every_case():
     """Else the test above would say little."""
     kinds, states, dismissed = set(), set(), 0

@@ -20,7 +20,7 @@ from knowledge.types import RetrievalRequest
 from ragcore.embedding import e5_weights
 from tests.factories import ingest, make_admin, make_set, scope_of
 from tests.knowledge.fills import vectors_tend
-from tests.migrating import migrations_apply, migrations_unapply
+from tests.migrating import long_released, migrations_apply, migrations_unapply
 
 pytestmark = pytest.mark.django_db(transaction=True)
 State = EmbedderSwitch.State
@@ -134,6 +134,7 @@ def test_nothing_is_registered_while_the_environment_decides(settings, client):
     assert not EmbedderSwitch.objects.exists()
 
 
+@long_released
 def test_an_older_site_keeps_its_model_goes_to_the_new_one_and_back(older_site, who):
     vectors = set(WholeVector.objects.values_list("entry_id", "embedding_model"))
     migrations_apply(*NOTED)
@@ -162,6 +163,7 @@ def test_an_older_site_keeps_its_model_goes_to_the_new_one_and_back(older_site, 
     assert best(who, "the motor of an antenna").startswith("The tilt")
 
 
+@long_released
 def test_a_former_model_that_no_row_named_is_still_the_way_back(older_site, who):
     server = SearchModel.objects.create(task="embed", provider="server", name="bge-m3", vectors="openai:bge-m3")
     former = older_site.get_model("knowledge", "EmbedderSwitch").objects
@@ -180,6 +182,7 @@ def test_a_former_model_that_no_row_named_is_still_the_way_back(older_site, who)
     assert model_registry.live_model() == MINILM
 
 
+@long_released
 @pytest.mark.usefixtures("older_site")
 def test_what_the_environment_names_is_used_and_gets_its_vectors(settings):
     migrations_apply(*NOTED)
@@ -190,6 +193,7 @@ def test_what_the_environment_names_is_used_and_gets_its_vectors(settings):
     assert is_complete(model=E5)
 
 
+@long_released
 def test_a_database_without_vectors_is_a_new_site(who):
     migrations_unapply(*NOTED)
     migrations_apply(*NOTED)

@@ -24,6 +24,7 @@ from knowledge.services.deletion import purge
 from knowledge.services.reader_lists import reader_lists_purge, reader_names_resolve, source_readers_ensure
 from knowledge.services.readers import document_readers_clear, document_readers_set
 from tests.factories import ingest, make_admin, make_set, make_tenant, make_user, scope_of
+from tests.forms_plugin import examples
 
 TEXT = "The handover timer of the site is 40 ms."
 Seen = dict[str, bool]
@@ -216,7 +217,7 @@ def test_a_tenant_without_lists_searches_with_the_same_statements_as_before(hous
 NAMES = ["ann", "ben", "cleo", "red", "blue", "nobody"]
 
 
-@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=examples(8), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(said=st.none() | st.lists(st.sampled_from(NAMES)), own=st.none() | st.lists(st.sampled_from(NAMES[:3])))
 def test_lists_never_widen_and_give_their_intersection(
     house: House, said: list[str] | None, own: list[str] | None

@@ -40,7 +40,7 @@ from knowledge.wiring import retrieval_pipeline
 from ragcore.types.sentence_vectors import sentence_key
 from tests.factories import ingest, make_admin, make_set, make_tenant, make_user, scope_of
 from tests.knowledge.fills import sentences_tend, vectors_tend
-from tests.knowledge.indexes.test_plans import explained, indexes_used, visible
+from tests.knowledge.indexes.test_plans import explained, indexes_used, many_make, visible
 from tests.knowledge.locks import apart
 from tests.knowledge.test_embedder_switch import platform, server, target, who
 from tests.work.contract import KindContract, lease_lapse
@@ -394,6 +394,7 @@ def test_a_batch_for_a_model_that_somebody_gives_up_meanwhile_is_not_stored(who,
 # ── plans ───────────────────────────────────────────────────────────────────────────────────────
 
 
+@pytest.mark.starts_from(make=many_make)
 def test_they_are_looked_up_by_passage(visible):
     with connection.cursor() as cursor:
         cursor.execute(FILLED)

@@ -26,7 +26,7 @@ from ragcore.graph.triples import Triple as Fact
 from tests.factories import ingest, make_set, make_tenant, make_user, scope_of
 from tests.knowledge.fills import triples_tend
 from tests.knowledge.imports import import_job, import_read
-from tests.migrating import migrations_apply, migrations_unapply
+from tests.migrating import long_released, migrations_apply, migrations_unapply
 from tests.work.contract import KindContract
 from work.models import Job
 from work.services import job_act_now
@@ -262,6 +262,7 @@ def test_a_cancelled_import_says_so_and_can_be_tried_again(owner, into):
     assert TripleImport.objects.get().state == "succeeded"
 
 
+@long_released
 @pytest.mark.django_db(transaction=True)
 def test_files_that_waited_before_imports_were_jobs_are_read(owner, into):
     content = io.BytesIO(line("A", "is part of", "B"))

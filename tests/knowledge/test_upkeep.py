@@ -113,6 +113,7 @@ def test_a_batch_is_through_although_the_cache_is_away(owner, own, monkeypatch):
     assert IngestItem.objects.get().stage == "live"
 
 
+@pytest.mark.full
 def test_refusal_lines_and_entities_wait_for_ingestion(owner, own):
     ingest(owner, own, **{f"d{n}": f"Report {n} of the Office for Beams about antennas {n}." for n in range(8)})
     waiting = upload(owner, own)

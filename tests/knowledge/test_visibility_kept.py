@@ -108,6 +108,7 @@ def test_a_right_given_or_taken_holds_with_the_next_search_without_any_new_epoch
     assert epoch_now(tenant_id=world.reader.tenant_id) == epoch
 
 
+@pytest.mark.every_row
 @pytest.mark.parametrize("change", TAKEN)
 def test_what_is_taken_away_is_gone_with_the_next_search_without_any_new_epoch(world: World, change: str) -> None:
     world.closed.members.add(world.reader)

@@ -67,6 +67,7 @@ def test_the_newest_redis_or_valkey_is_started(found, started, tmp_path, monkeyp
     assert (program.name if program.parent == tmp_path else "wheel") == started
 
 
+@pytest.mark.full
 def test_nothing_runs_after_the_context(data_dir):
     with EmbeddedServices(data_dir, durable=False):
         running = processes_in(data_dir / "postgres"), processes_in(data_dir / "redis")
@@ -108,6 +109,7 @@ def test_the_database_comes_back_after_its_processes_were_killed(data_dir):
             assert connection.execute("SELECT count(*) FROM kept").fetchone() == (0,)
 
 
+@pytest.mark.full
 def test_a_pid_file_with_the_number_of_another_process_does_not_prevent_the_start(data_dir):
     with EmbeddedServices(data_dir, durable=False) as services:
         pid_file = services.postgres.folder / "postmaster.pid"
@@ -118,6 +120,7 @@ def test_a_pid_file_with_the_number_of_another_process_does_not_prevent_the_star
         assert connection.execute("SELECT 1").fetchone() == (1,)
 
 
+@pytest.mark.full
 def test_an_interrupted_initialisation_is_begun_again(data_dir):
     (data_dir / "postgres.new").mkdir()
     (data_dir / "postgres.new" / "PG_VERSION").write_text("18")

@@ -302,6 +302,7 @@ def test_the_site_does_not_wait_for_the_model_restarts_it_and_takes_it_along(wor
     assert not (world.folder / "data" / "language_model.json").exists()
 
 
+@pytest.mark.full
 def test_a_cut_file_does_not_keep_the_site_from_starting(world, product):
     write_gguf(world.folder / "m.gguf", missing_bytes=1)
 
@@ -312,6 +313,7 @@ def test_a_cut_file_does_not_keep_the_site_from_starting(world, product):
     assert running.web_pid()
 
 
+@pytest.mark.full
 def test_with_both_variables_the_site_says_which_one_counts(world, product, monkeypatch):
     monkeypatch.setenv("LLM_BASE_URL", "http://127.0.0.1:9/v1")
 

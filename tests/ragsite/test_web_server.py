@@ -80,6 +80,7 @@ def value_of(page, name):
     return next(float(line.rpartition(" ")[2]) for line in page.splitlines() if line.startswith(name))
 
 
+@pytest.mark.full
 @pytest.mark.slow
 @pytest.mark.timeout(60)
 def test_a_process_that_cannot_start_ends_the_start(transactional_db, tmp_path):

@@ -49,6 +49,10 @@ REPEATED = {
     *(f"bomb: main part of {ending}" for ending in (".xlsx", ".pptx", ".odt")),
     *(f"bomb: spare part of {ending}" for ending in (".docx", ".pptx", ".epub")),
     *(f"name: {kind}" for kind in ("absolute", "quotes", "line break", "right to left")),
+    *(
+        f"pdf: {kind}"
+        for kind in ("content packed three times", "text that is drawn a million times", "a million lines")
+    ),
 }
 XML_FAMILIES = sorted({file.family for file in hostile_xml.entities() if file.label in hostile_xml.DECLARATIONS})
 

@@ -1,9 +1,10 @@
 """What every kind of background work keeps to. `tests.work.test_counting` tries it in all its parts; each real kind
 takes `KindContract` for a class of its own, and says how a job is made and what it has written.
 
-In the short form a real kind proves what depends on what it writes: kills before and after a checkpoint, and a worker
-that comes back after another one. `by_the_runner` marks what `work.runner` and `work.claims` do for all kinds alike:
-there only the counting kind tries it.
+In the short form a real kind proves what depends on what it writes: a kill behind a checkpoint, from which another
+worker goes on, and a worker that comes back after another one has done what it had not stored. `by_the_runner` marks
+what `work.runner` and `work.claims` do for all kinds alike, and what those two tests imply: there only the counting
+kind tries it.
 """
 
 from __future__ import annotations
@@ -113,6 +114,7 @@ class KindContract:
     def scope_of_all(self) -> Scope:
         return Scope(tenant_id=0, user_id=0, clearance=0, administers="everything")
 
+    @by_the_runner
     def test_an_undisturbed_job_is_done(self) -> None:
         job = work_off(self.start())
 
@@ -120,7 +122,9 @@ class KindContract:
         assert (job.lease_until, job.finished is not None, job.started is not None) == (None, True, True)
         assert self.outcome(job) == self.whole()
 
-    @pytest.mark.parametrize("is_stored", [False, True], ids=["before", "after"])
+    @pytest.mark.parametrize(
+        "is_stored", [pytest.param(False, marks=by_the_runner, id="before"), pytest.param(True, id="after")]
+    )
     def test_a_worker_that_is_killed_loses_nothing_and_nothing_is_done_twice(self, monkeypatch, is_stored) -> None:
         job = self.start()
         assert killed(job, monkeypatch, at=1, is_stored=is_stored)

@@ -19,6 +19,7 @@ from knowledge.services import document_delete
 from knowledge.types import Filters
 from ragcore.types.answering import Turn
 from tests.factories import ingest, make_set, make_user, scope_of
+from tests.forms_plugin import examples
 
 QUESTION = "How many steps does the random access procedure have?"
 EARLIER = (Turn(question="What is a handover?", answer="A handover moves a terminal."),)
@@ -103,7 +104,7 @@ SHOWN = {
 }
 
 
-@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=examples(12), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(data=st.data())
 def test_every_option_that_shapes_an_answer_is_part_of_the_key(data, two_sets, reader):
     name = data.draw(st.sampled_from(sorted(CHANGES)))
@@ -111,7 +112,7 @@ def test_every_option_that_shapes_an_answer_is_part_of_the_key(data, two_sets, r
     assert key_of(reader, **{name: data.draw(CHANGES[name])}).group != key_of(reader).group
 
 
-@settings(max_examples=20, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=examples(6), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(values=st.fixed_dictionaries({}, optional=SHOWN))
 def test_how_an_answer_is_shown_is_not_part_of_the_key(values, two_sets, reader):
     assert key_of(reader, **values) == key_of(reader)
@@ -135,7 +136,7 @@ def test_the_laws_know_every_field_of_a_request():
 # ── rights ────────────────────────────────────────────────────────────────────────────────────────
 
 
-@settings(max_examples=15, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=examples(6), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     rights=st.lists(st.tuples(st.integers(0, 4), st.sets(st.integers(0, 2))), min_size=2, max_size=2),
     every=st.booleans(),

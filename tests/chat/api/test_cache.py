@@ -4,6 +4,7 @@ import asyncio
 import json
 from contextlib import asynccontextmanager
 
+import pytest
 from django.utils import timezone
 from redis.asyncio import Redis
 from redis.exceptions import ResponseError
@@ -118,6 +119,7 @@ async def test_of_many_askers_at_once_one_makes_the_answer(api, llm):
     assert sorted(answer["metadata"]["cache"] for answer in answers) == ["exact"] * 7 + ["none"]
 
 
+@pytest.mark.full
 async def test_fifty_askers_at_once_cost_one_computation(api, world, llm, monkeypatch):
     llm.default = Reply(texts=ANSWER)
     computed = []

@@ -3,6 +3,8 @@
 import asyncio
 import threading
 
+import pytest
+
 from chat.answering import retrieval
 from tests.chat.conftest import sse
 from tests.scripted_llm import Reply
@@ -135,6 +137,7 @@ async def test_an_unknown_model_is_404(api):
     assert (await api.post("/v1/chat/completions", body)).status_code == 404
 
 
+@pytest.mark.full
 async def test_a_hundred_answers_from_the_cache_need_one_from_the_model(api, llm):
     llm.default = Reply(texts=ANSWER)
     await api.generate(QUESTION)

@@ -76,6 +76,7 @@ async def test_a_set_that_does_not_exist_is_said_to_not_exist(world, name):
     assert (error["code"], error["message"]) == ("not_found", f"There is no knowledge set {name}.")
 
 
+@pytest.mark.every_row
 @pytest.mark.parametrize(
     "arguments",
     [

@@ -77,6 +77,7 @@ async def test_the_stream_expires_an_hour_after_its_end():
     assert 3500 < await client().ttl(events_key(message_id)) <= 3600
 
 
+@pytest.mark.full
 async def test_two_hundred_readers_share_one_connection():
     message_ids = [uuid.uuid4() for _ in range(20)]
     for message_id in message_ids:

@@ -74,6 +74,16 @@ def divide(vectors):
     figures_store(vectors, division, cells=tally.cells(), figures=FAR, passages=len(sample))
 
 
+# only the search by vectors goes another way than in `TestPostgres`
+IN_BOTH_FORMS = """
+test_searches_look_into_cells
+test_the_nearest_vectors_are_those_of_an_exact_search
+test_a_deleted_document_is_not_found_even_before_the_backend_knows
+test_random_people_find_exactly_what_they_may
+"""
+
+
+@pytest.mark.full(but_for=IN_BOTH_FORMS)
 class TestPostgresInCells(TestPostgres):
     @pytest.fixture
     def index(self, postgres_index, monkeypatch):

@@ -94,6 +94,19 @@ def together(*shortened):
     return lambda vector: np.concatenate([unit(one(vector)) for one in shortened])
 
 
+# only the search by vectors goes another way than in `TestPostgres`
+IN_BOTH_FORMS = """
+test_the_nearest_vectors_are_those_of_an_exact_search
+test_the_fine_search_ranks_the_chosen_passages_only
+test_many_vectors_are_answered_as_each_alone
+test_a_deleted_document_is_not_found_even_before_the_backend_knows
+test_random_people_find_exactly_what_they_may
+test_a_part_that_is_too_large_is_ordered_by_both_among_what_the_site_finds
+test_where_the_model_is_alone_only_its_cosines_decide
+"""
+
+
+@pytest.mark.full(but_for=IN_BOTH_FORMS)
 @pytest.mark.django_db
 @pytest.mark.starts_from(make=corpus_make)
 class TestBothModels(SearchIndexContract):

@@ -18,10 +18,12 @@ from knowledge.services.sources import source_update
 from knowledge.services.sources.webhooks import WebhookEvent, webhook_events_apply
 from notifications.models import Notification
 from tests.factories import make_set, make_user, run_job, scope_of
+from tests.forms_plugin import examples
 
 pytestmark = pytest.mark.django_db
 
 
+@pytest.mark.every_row
 @pytest.mark.parametrize(
     ("value", "level"),
     [
@@ -152,7 +154,7 @@ def test_readers_of_the_source_are_taken_and_unknown_ones_are_told(wiki: Wiki) -
 LEVELS = ["公开", "内部", "秘密", "机密", "绝密"]
 
 
-@settings(max_examples=15, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=examples(6), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     says=st.lists(st.sampled_from([*LEVELS, "?", None]), min_size=1, max_size=3),
     usual=st.integers(0, 4),

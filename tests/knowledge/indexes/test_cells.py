@@ -36,12 +36,16 @@ def _forgotten(monkeypatch):
     monkeypatch.setattr(service, "DIVIDE_BATCH", 15)
 
 
-@pytest.fixture
-def owner(monkeypatch):
-    monkeypatch.setattr(search_space, "EXACT_WORTH", 0.0)  # so few passages would always be compared one by one
+def owner_make():
     owner = make_admin()
     ingest(owner, make_set("common", owners=[owner]), **texts(range(PASSAGES)))
     return owner
+
+
+@pytest.fixture
+def owner(shared_rows, monkeypatch):
+    monkeypatch.setattr(search_space, "EXACT_WORTH", 0.0)  # so few passages would always be compared one by one
+    return shared_rows(owner_make)
 
 
 def texts(numbers):

@@ -9,7 +9,7 @@ from knowledge.models import Chunk, Document
 from knowledge.selectors import documents_askable
 from ragcore.types import PassageHead
 from tests.factories import ingest, make_set, make_user, scope_of
-from tests.knowledge.indexes.test_plans import indexes_used, visible  # noqa: F401 (a fixture)
+from tests.knowledge.indexes.test_plans import indexes_used, many_make, visible  # noqa: F401 (a fixture)
 
 pytestmark = pytest.mark.django_db
 
@@ -62,6 +62,7 @@ def test_nothing_is_told_of_hidden_documents(owner, common):
     assert index_of(owner).heads([chunk.pk]) == {chunk.pk: PassageHead("secret Power", "en")}
 
 
+@pytest.mark.starts_from(make=many_make)
 def test_facts_and_headings_are_read_by_id(visible):  # noqa: F811 (the fixture)
     told = indexes_used(
         visible_passages.FACTS.format(visible=visible.sql), {**visible.params, "readable": [1], "documents": [1, 2]}

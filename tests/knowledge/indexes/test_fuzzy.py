@@ -9,7 +9,8 @@ from knowledge.indexes.visibility import visible_sql
 from knowledge.models import Document, Term
 from knowledge.selectors import documents_askable
 from tests.factories import ingest, make_set, make_tenant, make_user, scope_of
-from tests.knowledge.indexes.test_plans import indexes_used, visible  # noqa: F401 (a fixture)
+from tests.knowledge.indexes.test_plans import indexes_used, many_make, visible  # noqa: F401 (a fixture)
+from tests.knowledge.owned_rows import owned
 
 pytestmark = pytest.mark.django_db
 
@@ -96,8 +97,7 @@ FROM knowledge_document, generate_series(1, 20000) n
 """
 
 
-@pytest.fixture
-def large(owner, common):
+def large_rows(owner, common):
     """A document among twenty thousand titles and terms, so that the planner has something to plan."""
     ingest(owner, common, a=PREAMBLE)
     with connection.cursor() as cursor:
@@ -107,18 +107,38 @@ def large(owner, common):
     return visible_sql(documents_askable(scope=scope_of(owner)))
 
 
+large_make = owned(large_rows)
+
+
+@pytest.fixture
+def large(kept_rows):
+    """For tests that start from `large_make`."""
+    return kept_rows[2]
+
+
+@pytest.mark.starts_from(make=large_make)
 def test_similar_terms_come_from_the_trigram_index(owner, large):
     params = {"tenant": owner.tenant_id, "words": ["premabl"], "limit": 5}
 
     assert "knowledge_term_trgm" in indexes_used(fuzzy.NEAR_TERMS, params)
 
 
+@pytest.mark.starts_from(make=large_make)
 def test_near_titles_come_from_the_trigram_index(owner, large):
     params = {**large.params, "tenant": owner.tenant_id, "text": "random access procedure", "titles": 3, "passages": 40}
 
     assert "knowledge_document_title_trgm" in indexes_used(fuzzy.NEAR_TITLES.format(visible=large.sql), params)
 
 
+@pytest.mark.starts_from(make=large_make)
+@pytest.mark.usefixtures("large")
+def test_pairs_are_looked_up_by_text(owner):
+    used = indexes_used(fuzzy.PAIR_IDS, {"tenant": owner.tenant_id, "pairs": ["机接"]})
+
+    assert "knowledge_term_once" in used
+
+
+@pytest.mark.starts_from(make=many_make)
 def test_words_are_looked_up_by_text_and_their_passages_by_lexeme(visible):  # noqa: F811 (the fixture)
     tenant = Term.objects.values_list("tenant", flat=True).first()
     params = {**visible.params, "tenant": tenant, "words": ["alpha"], "common": 1000}
@@ -128,14 +148,8 @@ def test_words_are_looked_up_by_text_and_their_passages_by_lexeme(visible):  # n
     assert {"knowledge_term_once", "knowledge_entry_lexemes"} <= used
 
 
+@pytest.mark.starts_from(make=many_make)
 def test_passages_with_both_pairs_come_from_gin(visible):  # noqa: F811 (the fixture)
     params = {**visible.params, "terms": "1 & 2", "pattern": "机(.)", "read": 200, "limit": 2}
 
     assert "knowledge_entry_lexemes" in indexes_used(fuzzy.BETWEEN.format(visible=visible.sql), params)
-
-
-@pytest.mark.usefixtures("large")
-def test_pairs_are_looked_up_by_text(owner):
-    used = indexes_used(fuzzy.PAIR_IDS, {"tenant": owner.tenant_id, "pairs": ["机接"]})
-
-    assert "knowledge_term_once" in used

@@ -23,8 +23,6 @@ from knowledge.models import Document, DocumentNames, IndexEntry
 from knowledge.selectors import documents_askable
 from tests.factories import ingest, make_admin, make_set, scope_of
 
-pytestmark = pytest.mark.django_db
-
 VECTOR = vectors.vector_text(np.full(384, 0.05, dtype=np.float32))
 FINE_VECTOR = vectors.vector_text(np.full(768, 0.03, dtype=np.float32))
 
@@ -74,9 +72,8 @@ ANALYZE knowledge_document, knowledge_documentversion, knowledge_chunk, knowledg
 """
 
 
-@pytest.fixture
-def visible():
-    """Two real documents among three thousand, so that the planner has something to plan."""
+def many_make():
+    """Two real documents among three thousand, so that the planner has something to plan; what their owner sees."""
     owner = make_admin()
     common = make_set("common", owners=[owner])
     ingest(owner, common, a="alpha beta gamma", b="beta delta")
@@ -86,6 +83,15 @@ def visible():
         cursor.execute(TERMS)
         cursor.execute(ANALYSE)
     return visible_sql(documents_askable(scope=scope_of(owner)))
+
+
+pytestmark = [pytest.mark.django_db, pytest.mark.starts_from(make=many_make), pytest.mark.usefixtures("visible")]
+
+
+@pytest.fixture
+def visible(kept_rows):
+    """For tests that start from `many_make`."""
+    return kept_rows
 
 
 def indexes_used(sql, params):
@@ -173,7 +179,6 @@ def test_the_passages_of_a_document_are_read_by_version_and_place(visible):
     assert used & {"knowledge_chunk_ordinal_once"} or any(n.startswith("knowledge_chunk_version_id") for n in used)
 
 
-@pytest.mark.usefixtures("visible")
 def test_terms_are_looked_up_by_tenant_and_text():
     tenant = IndexEntry.objects.values_list("tenant", flat=True).first()
 
@@ -274,7 +279,6 @@ def test_the_tail_is_counted_and_moved_by_its_own_index(visible):
         assert "knowledge_entry_tail" in indexes_used(sql, {"tenant": tenant, "limit": 10})
 
 
-@pytest.mark.usefixtures("visible")
 def test_entries_are_reweighed_by_their_ids():
     last = IndexEntry.objects.order_by("-pk").first()
     next_ones = {"tenant": last.tenant_id, "language": "en", "after": last.pk - 20, "until": last.pk, "limit": 10}
@@ -284,7 +288,6 @@ def test_entries_are_reweighed_by_their_ids():
     assert "knowledge_indexentry_pkey" in indexes_used(lexical_statistics.REWEIGH, weights)
 
 
-@pytest.mark.usefixtures("visible")
 def test_documents_get_their_numbers_from_the_entries_of_their_versions_and_passages():
     entry = IndexEntry.objects.first()
 

@@ -4,9 +4,9 @@ import pytest
 
 from knowledge.indexes import backend_outbox, visible_passages
 from knowledge.models import BackendChange, IndexEntry
-from tests.knowledge.indexes.test_plans import indexes_used, visible  # noqa: F401 (a fixture)
+from tests.knowledge.indexes.test_plans import indexes_used, many_make, visible  # noqa: F401 (a fixture)
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.starts_from(make=many_make)]
 
 
 def test_what_was_found_is_confirmed_by_id(visible):  # noqa: F811

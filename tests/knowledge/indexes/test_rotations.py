@@ -107,6 +107,7 @@ def test_new_entries_get_the_packaged_rotation_and_whole_vectors_stay_as_they_ar
     assert stored("coarse") == pytest.approx(expected, abs=1e-3)
 
 
+@pytest.mark.full
 def test_entries_of_an_early_version_get_the_packaged_rotation(owner, unrotated):
     scores, fine = fine_scores(owner), stored_whole()
     assert stored("coarse") == pytest.approx(fine[:, :384], abs=1e-3)

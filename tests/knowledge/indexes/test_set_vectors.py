@@ -10,10 +10,8 @@ from knowledge.indexes.vectors import sql_of
 from knowledge.indexes.visibility import visible_part
 from knowledge.models import Document
 from tests.factories import make_set
-from tests.knowledge.indexes.test_plans import FINE_VECTOR, VECTOR, explained, indexes_used, visible
+from tests.knowledge.indexes.test_plans import FINE_VECTOR, VECTOR, explained, indexes_used, many_make
 
-pytestmark = pytest.mark.django_db
-__all__ = ["visible"]
 COPY = """
 INSERT INTO knowledge_setvector (entry_id, chunk_id, version_id, tenant_id, representation, embedding_model, vector)
 SELECT entry_id, chunk_id, version_id, tenant_id, representation,
@@ -23,9 +21,9 @@ FROM knowledge_wholevector
 """
 
 
-@pytest.fixture
-def part(visible):
+def part_make():
     """A set of two documents, whose model is another one than that of three thousand others."""
+    visible = many_make()
     rows = Document.objects.filter(external_id__in=("a", "b"))
     narrow = make_set("narrow", tenant=rows[0].tenant)
     narrow.documents.set(rows)
@@ -33,6 +31,14 @@ def part(visible):
         cursor.execute(COPY)
         cursor.execute("ANALYZE knowledge_setvector, knowledge_document_sets")
     return visible_part(visible, [narrow.pk], inside=True), narrow
+
+
+pytestmark = [pytest.mark.django_db, pytest.mark.starts_from(make=part_make)]
+
+
+@pytest.fixture
+def part(kept_rows):
+    return kept_rows
 
 
 def params(part, **more):

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from django.db import connection
+from django.db import connection, transaction
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -22,8 +22,6 @@ from knowledge.wiring import query_of
 from tests.factories import ingest, make_admin, make_set, question_with, scope_of
 from tests.forms_plugin import examples
 from tests.knowledge.indexes.test_plans import ANALYSE, MANY, SWITCH
-
-pytestmark = pytest.mark.django_db
 
 DOCUMENTS = 400
 SHARES = (1.0, 0.5, 0.1, 0.01, 0.0025, 0.0)
@@ -50,8 +48,8 @@ def _forgotten():
         memory.clear()
 
 
-@pytest.fixture
-def corpus():
+@transaction.atomic
+def corpus_make():
     """Four hundred documents of one entry with the word "alpha", a third of them not yet in the index, in sets."""
     owner = make_admin()
     common = make_set("common", owners=[owner])
@@ -75,6 +73,14 @@ def corpus():
         narrow[share] = make_set(f"share{share}", owners=[owner])
         narrow[share].documents.set(ids[: int(share * DOCUMENTS)])
     return owner, entry.embedding_model, narrow
+
+
+pytestmark = [pytest.mark.django_db, pytest.mark.starts_from(make=corpus_make)]
+
+
+@pytest.fixture
+def corpus(kept_rows):
+    return kept_rows
 
 
 def spread_whole_vectors(model):
@@ -110,7 +116,7 @@ def test_every_share_brings_as_many_hits_as_there_are(corpus, monkeypatch, way):
     if way != "planned":
         forced(monkeypatch, way)
 
-    @settings(max_examples=examples(10), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+    @settings(max_examples=examples(6), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
     @given(share=st.sampled_from(SHARES), limit=st.integers(1, 2 * DOCUMENTS), seed=st.integers(0, 99))
     def law(share, limit, seed):
         expected = min(limit, int(share * DOCUMENTS))
@@ -166,6 +172,17 @@ def test_several_vectors_at_once_find_what_each_finds_alone(corpus):
     assert near.coarse_many([], limit=20) == []
 
 
+def test_the_trace_says_which_way_each_arm_went(corpus):
+    owner, model, narrow = corpus
+    near, words = bound(owner, narrow[0.1], model)
+    near.coarse(question_with(np.ones(768)), limit=5)
+    words.search(query_of("alpha"), limit=5)
+
+    assert near.said["vector_plan"]["way"] == "documents"
+    assert words.said["lexical_plan"]["way"] in {"terms", "documents"}
+    assert near.said["vector_plan"]["ms"] > 0
+
+
 def test_several_queries_at_once_find_what_each_finds_alone(owner_with_words):
     words = owner_with_words
     queries = [query_of(text) for text in ("random access", "nothing like it", "terminal", "", "终端 随机接入")]
@@ -184,14 +201,3 @@ def owner_with_words():
     ingest(owner, common, **texts)
     scope = scope_of(owner)
     return ScopedLexicalIndex(scope, visible_sql(documents_askable(scope=scope)))
-
-
-def test_the_trace_says_which_way_each_arm_went(corpus):
-    owner, model, narrow = corpus
-    near, words = bound(owner, narrow[0.1], model)
-    near.coarse(question_with(np.ones(768)), limit=5)
-    words.search(query_of("alpha"), limit=5)
-
-    assert near.said["vector_plan"]["way"] == "documents"
-    assert words.said["lexical_plan"]["way"] in {"terms", "documents"}
-    assert near.said["vector_plan"]["ms"] > 0

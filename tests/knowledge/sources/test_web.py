@@ -82,6 +82,7 @@ def test_a_site_map_that_cannot_be_had_deletes_nothing(owner, allowed):
     assert [fault["code"] for fault in job.report["faults"]] == ["url_unreachable"]
 
 
+@pytest.mark.every_row
 @pytest.mark.parametrize(
     "url",
     [

@@ -21,6 +21,7 @@ def embedder(save_bert):
     return SentenceTransformersEmbedder(save_bert(768), device="cpu")
 
 
+@pytest.mark.full
 class TestSentenceTransformersEmbedder(EmbedderContract):
     def test_prefixes_are_put_in_front_of_their_kind(self, embedder):
         prefixed = SentenceTransformersEmbedder(embedder.model, "cpu", query_prefix="x x ", document_prefix="5 ")

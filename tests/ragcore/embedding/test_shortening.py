@@ -15,6 +15,7 @@ from ragcore.embedding.shortening import (
     projection_fit,
 )
 from ragcore.errors import EmbedderRefusedError
+from tests.forms_plugin import examples
 
 
 def sample(dimensions: int, *, used: slice, count: int = 400, seed: int = 0) -> np.ndarray:
@@ -35,7 +36,10 @@ def test_a_matryoshka_prefix_is_verified():
     assert found.apply(rows, model="m").shape == (400, 768)
 
 
-@pytest.mark.parametrize("used", [slice(800, 1000), slice(300, 500), slice(0, 1024, 4)])
+@pytest.mark.parametrize(
+    "used",
+    [slice(0, 1024, 4), *(pytest.param(some, marks=pytest.mark.full) for some in (slice(800, 1000), slice(300, 500)))],
+)
 def test_a_prefix_that_loses_neighbours_is_not_taken_and_a_projection_keeps_them(used):
     rows = sample(1024, used=used)
 
@@ -84,6 +88,7 @@ def test_the_first_numbers_of_a_model_of_512_are_turned_where_they_do_not_serve(
     assert np.array_equal(stored.apply(rows, model="m"), short)
 
 
+@pytest.mark.full
 def test_vectors_that_fill_more_than_768_directions_evenly_are_refused():
     rows = np.random.default_rng(3).normal(size=(300, 1536)).astype(np.float32)
 
@@ -124,7 +129,7 @@ def test_the_floor_follows_the_level_of_unrelated_texts(level):
     assert floor == pytest.approx(max(level + 3.28 * (1 - level) / np.sqrt(767), 0.05), abs=0.01)
 
 
-@settings(max_examples=4, deadline=None)
+@settings(max_examples=examples(2), deadline=None)
 @given(seed=st.integers(0, 10_000), scale=st.floats(0.01, 100))
 def test_lengths_of_vectors_do_not_matter(seed, scale):
     rows = sample(800, used=slice(700, 780), count=80, seed=seed)

@@ -12,6 +12,7 @@ from ragcore.graph.mentions import (
     question_names,
 )
 from ragcore.graph.term_spans import TermSpans
+from tests.forms_plugin import examples
 
 PLAIN = MentionFinder()
 
@@ -77,7 +78,7 @@ def test_names_of_a_question():
     assert question_names(asked) == ["Hubert Mordek", "Levon Grigorian"]
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(12), deadline=None)
 @given(st.text(alphabet=st.sampled_from("Ab Cé.王北京12-/()《》\"'\n|*"), max_size=120), st.text(max_size=30))
 def test_every_mention_stands_in_its_sentence(text, title):
     found = PLAIN.find(text, title=title)

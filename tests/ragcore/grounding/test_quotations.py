@@ -11,6 +11,7 @@ from ragcore.grounding.citations import extract_citations
 from ragcore.grounding.support import support_states
 from ragcore.ports import GenerationRequest
 from ragcore.types import Passage, Source
+from tests.forms_plugin import examples
 
 PROSE = (
     "The drain plug sits below the housing (see figure 3).",
@@ -47,7 +48,7 @@ def _source(number: int, text: str) -> Source:
     return Source(number=number, passage=passage, text=text, score=1.0 / number)
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=examples(12), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     texts=st.lists(st.lists(st.sampled_from(BLOCKS), min_size=1, max_size=6, unique=True), min_size=1, max_size=3),
     question=st.sampled_from(QUESTIONS),
@@ -63,7 +64,7 @@ def test_a_quoted_answer_has_no_unsupported_sentence_and_no_mark_of_a_picture(to
     assert "picture:" not in text
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=examples(12), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(sentence=st.sampled_from(PROSE), around=st.lists(st.sampled_from(BLOCKS), max_size=4), cited=st.booleans())
 def test_a_copied_sentence_is_never_unsupported(tokenizer, sentence, around, cited):
     source = _source(1, "\n\n".join([*around, sentence]))

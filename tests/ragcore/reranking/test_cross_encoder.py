@@ -93,6 +93,7 @@ def process(tmp_path_factory):
         yield ModelProcess(path)
 
 
+@pytest.mark.full
 class TestServedCrossEncoder(PairRerankerContract):
     @pytest.fixture
     def reranker(self, process, model):

@@ -9,6 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ragcore.understanding.same_question import is_same_question, question_form
+from tests.forms_plugin import examples
 from tests.ragcore.understanding.near_misses import CHINESE_PARAPHRASES, ENGLISH_PARAPHRASES, chinese, english
 
 KINDS = {"number", "unit", "date", "version", "opposite", "scope", "negation", "type", "subset", "entity"}
@@ -40,7 +41,7 @@ def test_most_paraphrases_of_the_lists_pass(pairs, least):
     assert len(passed) / len(pairs) >= least, [pair for pair in pairs if pair not in passed]
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=examples(12), deadline=None)
 @given(st.text(max_size=80), st.text(max_size=80))
 def test_it_is_symmetric_and_never_fails(one, other):
     assert is_same_question(one, other) == is_same_question(other, one)
