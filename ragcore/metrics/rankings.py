@@ -10,6 +10,7 @@ from ragcore.metrics.registry import MeasuredCase, MetricTools, RankedText, metr
 from ragcore.text.normalise import squeeze
 
 K = 10
+RECALL_LEVELS = {1.0: "correct", 0.5: "partial", 0.0: "none"}
 
 
 def documents(case: MeasuredCase) -> tuple[Sequence[str], Mapping[Hashable, float]] | None:
@@ -80,9 +81,6 @@ class RecallAt5(_Recall):
 )
 class RecallAt10(_Recall):
     """Share of the relevant documents among the first 10, 0 to 1."""
-
-
-RECALL_LEVELS = {1.0: "correct", 0.5: "partial", 0.0: "none"}
 
 
 @metric(
