@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from django.conf import settings
 from django.contrib.postgres.fields import ArrayField
@@ -15,6 +15,8 @@ from evaluation.proposal_models import ProposedCase as ProposedCase
 from evaluation.remedy_models import OptionsDraft as OptionsDraft
 from evaluation.remedy_models import RemedyApplication as RemedyApplication
 from evaluation.remedy_models import WantedDocument as WantedDocument
+
+OPTIONAL_CHOICE: dict[str, Any] = {"max_length": 16, "blank": True, "default": "", "db_default": ""}
 
 
 class GoldenSet(models.Model):
@@ -74,6 +76,24 @@ class GoldenCase(models.Model):
         MULTI_HOP = "multi_hop", _("Several documents")
         AGENT = "agent", _("Several steps")
 
+    class Target(models.TextChoices):
+        TEXT = "text", pgettext_lazy("golden case", "Text")
+        TABLE = "table", pgettext_lazy("golden case", "Table")
+        FIGURE = "figure", pgettext_lazy("golden case", "Figure")
+        ATTACHMENT = "attachment", pgettext_lazy("golden case", "Attachment")
+        CODE = "code", pgettext_lazy("golden case", "Program code")
+
+    class Structure(models.TextChoices):
+        SENTENCE = "sentence", pgettext_lazy("golden case", "Single sentence")
+        LONG_TEXT = "long_text", pgettext_lazy("golden case", "Long text")
+        SEVERAL_PASSAGES = "several_passages", pgettext_lazy("golden case", "Multiple passages")
+        HEADING_LEVEL = "heading_level", pgettext_lazy("golden case", "Under a heading")
+
+    class Robustness(models.TextChoices):
+        SYNONYMS = "synonyms", pgettext_lazy("golden case", "Synonyms")
+        JARGON = "jargon", pgettext_lazy("golden case", "Jargon")
+        SPECIAL_WORDS = "special_words", pgettext_lazy("golden case", "Rare terms")
+
     golden_set = models.ForeignKey(
         GoldenSet, on_delete=models.CASCADE, related_name="cases", verbose_name=_("golden set")
     )
@@ -117,6 +137,10 @@ class GoldenCase(models.Model):
     )
     style = models.CharField(_("phrasing"), max_length=16, choices=Style.choices, default=Style.ORIGINAL)
     level = models.CharField(_("level"), max_length=16, choices=Level.choices, default=Level.SINGLE)
+    # what a case tests; "": nobody has said
+    target = models.CharField(_("answer type"), choices=Target.choices, **OPTIONAL_CHOICE)
+    structure = models.CharField(pgettext_lazy("golden case", "location"), choices=Structure.choices, **OPTIONAL_CHOICE)
+    robustness = models.CharField(_("difficulty"), choices=Robustness.choices, **OPTIONAL_CHOICE)
     tags = ArrayField(models.CharField(max_length=64), default=list, blank=True, verbose_name=_("tags"))
     created = models.DateTimeField(_("created"), auto_now_add=True)
 

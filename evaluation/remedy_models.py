@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from django.conf import settings
 from django.db import models
@@ -43,6 +43,11 @@ class RemedyApplication(models.Model):
 class OptionsDraft(models.Model):
     """Settings of a knowledge set that are not in force: tried with a question, then published or discarded."""
 
+    class Group(models.TextChoices):
+        RETRIEVAL = "retrieval", pgettext_lazy("group of a draft", "Searching")
+        ANSWER = "answer", pgettext_lazy("group of a draft", "Answering")
+        TEXTS = "texts", pgettext_lazy("group of a draft", "Prompts")  # fields of PROMPT_TEXTS
+
     class State(models.TextChoices):
         OPEN = "open", pgettext_lazy("state of a draft", "Draft")
         PUBLISHED = "published", pgettext_lazy("state of a draft", "Published")
@@ -50,9 +55,11 @@ class OptionsDraft(models.Model):
 
     application = models.OneToOneField(RemedyApplication, on_delete=models.CASCADE, related_name="draft")
     knowledge_set = models.ForeignKey("knowledge.KnowledgeSet", on_delete=models.CASCADE, related_name="+")
-    options = models.JSONField(default=dict)  # of the group "retrieval": option -> value
+    group = models.CharField(max_length=12, choices=Group.choices, default=Group.RETRIEVAL, db_default="retrieval")
+    options = models.JSONField(default=dict)  # of the group: option -> value
     state = models.CharField(_("state"), max_length=12, choices=State.choices, default=State.OPEN)
-    # {"now": {"rank"}, "draft": {"rank"}} of the marked document; once published "before": the values of before
+    # {"now", "draft"}, each {"rank", "is_refused"} of a search or {"is_right", "status", "unsupported"} of an answer;
+    # once published "before": the values of before
     figures = models.JSONField(default=dict, blank=True)
     published = models.DateTimeField(null=True, blank=True)
 
@@ -63,6 +70,11 @@ class OptionsDraft(models.Model):
 
     def __str__(self) -> str:
         return f"{self.knowledge_set_id} {self.options}"
+
+    @property
+    def tried(self) -> list[dict[str, Any]]:
+        """Figures of today and of the draft, in this order; none where it was not tried."""
+        return [self.figures[name] for name in ("now", "draft") if name in self.figures]
 
 
 class WantedDocument(models.Model):

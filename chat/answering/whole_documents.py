@@ -11,6 +11,7 @@ from chat.answering.retrieval import read_documents
 from chat.concurrency.executors import run_cpu
 from knowledge import model_registry
 from ragcore.answerability.confidence import answer_confidence
+from ragcore.extractive.section_overview import overview_passages
 from ragcore.extractive.summary import summary_passages
 from ragcore.extractive.summary_wish import is_same_text, names_document, summary_points, wants_summary
 from ragcore.grounding.context import build_context
@@ -61,7 +62,8 @@ def _chosen(
         if not names_document(question, parts, tokenizer, first=first):
             continue
         points = summary_passages(every, tokenizer, most=summary_points(question), wish=question)
-        chunks = {passage.chunk for passage in (first, *points, *parts)}
+        subsections = overview_passages(question, every, tokenizer)
+        chunks = {passage.chunk for passage in (first, *points, *subsections, *parts)}
         return [passage for passage in every if passage.chunk in chunks]
     return []
 

@@ -19,6 +19,7 @@ from chat.concurrency.executors import run_cpu, run_db
 from chat.models import Message
 from chat.types import AnswerRecord, AnswerRequest, Constraints, ignore_event
 from knowledge import model_registry
+from knowledge.options_draft import NO_DRAFT, OptionsDraft
 from knowledge.selectors import sets_listed
 from knowledge.types import Filters
 from ragcore.options import AnswerOptions
@@ -36,6 +37,8 @@ class Intervention:
     keeps_all: bool = False  # as many passages as possible go on, without a cut-off
     document: int | None = None  # alone in the search
     passage: Passage | None = None  # among the sources, before all others; its `chunk` is below 0
+    sets: tuple[int, ...] = ()  # that are asked in place of those of then; of them only what asker and viewer may read
+    draft: OptionsDraft = NO_DRAFT  # in the place of what sets have
 
 
 async def answer_again(
@@ -89,7 +92,7 @@ def _changed(request: AnswerRequest, intervention: Intervention) -> AnswerReques
         return replace(request, top_k=MOST_PASSAGES, max_chunks=MOST_PASSAGES, given=fields_sent)
     if intervention.document is not None:
         return replace(request, filters=Filters(documents=(intervention.document,)), sets=())
-    return request
+    return replace(request, draft=intervention.draft, sets=intervention.sets or request.sets)
 
 
 def _attached(passage: Passage) -> Attached:

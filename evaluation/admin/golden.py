@@ -31,7 +31,7 @@ from evaluation.services.golden import (
     version_keep,
     version_restore,
 )
-from evaluation.services.golden_files import csv_file_lines, jsonl_lines, row_of
+from evaluation.services.golden_files import CHOICES, csv_file_lines, jsonl_lines, row_of
 
 SHOWN_VERSIONS = 50
 
@@ -198,12 +198,12 @@ class GoldenCaseAdmin(KeptGoldenAdmin):
     audit_name = "golden_case"
     tenant_path = "golden_set__tenant"
     list_display = ("question", "golden_set", "expectation", "style", "level", "tags")
-    list_filter = (AttentionFilter, "golden_set", "style", "level", "expects_refusal")
+    list_filter = (AttentionFilter, "golden_set", *CHOICES, "expects_refusal")
     list_select_related = ("golden_set",)
     search_fields = ("question",)
     fields = (
         *("golden_set", "question", "answers", "relevant", "passages", "grades", "key_points"),
-        *("expects_refusal", ("style", "level"), "tags"),
+        *("expects_refusal", ("style", "level"), ("target", "structure", "robustness"), "tags"),
     )
     change_form_outer_before_template = "admin/evaluation/goldencase/tools.html"
 

@@ -28,7 +28,7 @@ from evaluation.admin.lab_forms import ConfigurationForm, LabForms, address_of, 
 from evaluation.admin.lab_view_models import run_view, stored_views
 from evaluation.models import GoldenCase
 from evaluation.selectors import cases_withheld, golden_sets_kept, golden_sets_listed
-from evaluation.services.lab.export import CASE_TAGS, golden_case_save, lab_json
+from evaluation.services.lab.export import CASE_FIELDS, golden_case_save, lab_json
 from evaluation.services.lab.replay import Replay, replay_get, stored_ranking
 from evaluation.services.lab.searches import lab_run
 from evaluation.services.lab.types import LabQuestion, LabResult
@@ -208,7 +208,7 @@ def golden_context(request: HttpRequest) -> dict[str, Any]:
         .order_by("name"),
         "case_tags": [
             (group, TAG_WORDS[group], [(value, TAG_WORDS[value]) for value in values])
-            for group, values in CASE_TAGS.items()
+            for group, values in CASE_FIELDS.items()
         ],
     }
 
@@ -241,7 +241,7 @@ def golden_view(request: HttpRequest) -> HttpResponse:
 
 def _tags(request: HttpRequest) -> list[str]:
     chosen = [
-        f"{group}:{value}" for group, values in CASE_TAGS.items() if (value := request.POST.get(group, "")) in values
+        f"{group}:{value}" for group, values in CASE_FIELDS.items() if (value := request.POST.get(group, "")) in values
     ]
     tags = request.POST.get("tags", "").replace("，", ",").split(",")
     return [*chosen, *(tag.strip() for tag in tags if tag.strip())]

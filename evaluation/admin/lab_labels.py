@@ -84,6 +84,7 @@ NOTE_WORDS: Mapping[str, Any] = {
     "not_looked_at": gettext_lazy("terms not checked"),
     "left_alone": gettext_lazy("untouched"),
     "compared": gettext_lazy("compared"),
+    "dimensions": gettext_lazy("numbers of each vector"),
     "dropped": gettext_lazy("dropped"),
     "joined": gettext_lazy("merged passages"),
     "cliff": gettext_lazy("gap threshold"),

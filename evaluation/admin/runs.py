@@ -13,7 +13,7 @@ from django.http.response import HttpResponseBase
 from django.shortcuts import redirect
 from django.urls import reverse
 from django.utils.functional import Promise
-from django.utils.translation import gettext
+from django.utils.translation import gettext, pgettext_lazy
 from django.utils.translation import gettext_lazy as _
 
 from accounts.admin.base import ReadOnlyMixin, admin_scope, admin_user, badge
@@ -22,9 +22,9 @@ from accounts.error_messages import error_message
 from evaluation.admin.base import EvaluationAdmin, judges_quality, requested_id, requested_run
 from evaluation.admin.lab_labels import ranking_label
 from evaluation.admin.run_forms import RunForm
-from evaluation.models import EvaluationRun, GoldenCase, RunConfiguration
+from evaluation.models import EvaluationRun, RunConfiguration
 from evaluation.selectors import golden_sets_kept, golden_sets_listed
-from evaluation.services.golden_files import GoldenRow
+from evaluation.services.golden_files import CHOICES, GoldenRow
 from evaluation.services.runs.figures import ordered
 from evaluation.services.runs.lifecycle import run_cancel, run_pause, run_resume, run_start
 from evaluation.services.runs.measuring import OUTDATED
@@ -50,6 +50,9 @@ DIMENSIONS = {
     "set": _("Knowledge set"),
     "style": _("Phrasing"),
     "level": _("Level"),
+    "target": _("Answer type"),
+    "structure": pgettext_lazy("golden case", "Location"),
+    "robustness": _("Difficulty"),
     "type": _("Question type"),
     "language": _("Language"),
 }
@@ -220,7 +223,7 @@ def dimension_tables(configurations: Iterable[RunConfiguration]) -> list[dict[st
             for name in names:
                 shown = [figure_shown(name, group[name]) if name in group else None for group in groups]
                 known = next(one for one in shown if one is not None)
-                if known.is_primary or name == "seconds":
+                if known.is_primary or known.levels or name == "seconds":
                     words = _value_label(dimension, value)
                     rows.append({"value": words, "label": gettext(known.label), "values": shown})
         if rows:
@@ -229,7 +232,7 @@ def dimension_tables(configurations: Iterable[RunConfiguration]) -> list[dict[st
 
 
 def _value_label(dimension: str, value: str) -> str:
-    choices = {"style": GoldenCase.Style.choices, "level": GoldenCase.Level.choices}.get(dimension, [])
+    choices = CHOICES[dimension].choices if dimension in CHOICES else []
     languages = {"zh": _("Chinese"), "en": _("English"), "other": _("Other")}
     words = {"language": languages, "type": TYPES}.get(dimension, {})
     return str(dict(choices).get(value) or words.get(value) or value or "–")

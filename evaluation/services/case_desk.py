@@ -140,7 +140,7 @@ def case_test_again(
     then, now = message.trace, record.trace
     return CaseReplay(
         record=record,
-        is_answered=_is_answered(record, case),
+        is_answered=is_answered(record, case),
         expects_refusal=case.expects_refusal,
         uses_old_options=with_old_options,
         stages=tuple(_stages(_records(then), _records({**now, "reasoning": record.reasoning}))),
@@ -151,7 +151,8 @@ def case_test_again(
     )
 
 
-def _is_answered(record: AnswerRecord, case: BadCase) -> bool:
+def is_answered(record: AnswerRecord, case: BadCase) -> bool:
+    """Whether an answer is right, as far as is known of the right one; otherwise whether it is an answer at all."""
     if case.expects_refusal:
         return record.status in REFUSED
     if case.accepted:

@@ -75,7 +75,8 @@ class SetOptionsKind:
         return ConfigurationPlan(name=DRAFT, options=options)
 
     def publish(self, change: GatedChange, *, scope: Scope, actor: User) -> None:
-        before = change.knowledge_set.options
+        before, draft = change.knowledge_set.options, _draft_of(change)
+        values_before = draft_values_live(draft, change.knowledge_set) if draft else {}
         set_options_update(
             scope=scope,
             actor=actor,
@@ -84,8 +85,8 @@ class SetOptionsKind:
             replaces=change.payload["replaces"],
             why=ChangeNote(note=change.note, is_measured=True),
         )
-        if draft := OptionsDraft.objects.filter(pk=change.payload.get("draft"), state=OptionsDraft.State.OPEN).first():
-            draft_note_published(draft, before=before.get("retrieval", {}))
+        if draft is not None:
+            draft_note_published(draft, before=values_before)
         ended = (Experiment.State.PUBLISHED, Experiment.State.ROLLED_BACK)
         mine = Experiment.objects.select_for_update().filter(pk=change.payload.get("experiment"))
         if experiment := mine.exclude(state__in=ended).first():
@@ -96,7 +97,7 @@ class SetOptionsKind:
 
 
 class SetTextsKind:
-    """Texts of `PROMPT_TEXTS` of a knowledge set; `payload`: {"texts": field -> text}."""
+    """Texts of `PROMPT_TEXTS` of a knowledge set; `payload`: {"texts": field -> text}, and where it is one "draft"."""
 
     shared_by = ""
 
@@ -104,8 +105,11 @@ class SetTextsKind:
         return ConfigurationPlan(name=DRAFT, tried=Tried(texts=change.payload["texts"]))
 
     def publish(self, change: GatedChange, *, scope: Scope, actor: User) -> None:
-        texts, set_id = change.payload["texts"], change.knowledge_set_id
+        texts, set_id, draft = change.payload["texts"], change.knowledge_set_id, _draft_of(change)
+        before = draft_values_live(draft, change.knowledge_set) if draft else {}
         set_update(scope=scope, actor=actor, set_id=set_id, values=texts, is_measured=True)
+        if draft is not None:
+            draft_note_published(draft, before=before)
 
     def discard(self, change: GatedChange) -> None:
         """Nothing waits."""
@@ -290,8 +294,21 @@ def is_last(change: GatedChange) -> bool:
     return all(change_of_set.state in passed for change_of_set in latest)
 
 
+def _draft_of(change: GatedChange) -> OptionsDraft | None:
+    """The open draft of a case that a change publishes; None where it comes from elsewhere."""
+    return OptionsDraft.objects.filter(pk=change.payload.get("draft"), state=OptionsDraft.State.OPEN).first()
+
+
+def draft_values_live(draft: OptionsDraft, row: KnowledgeSet) -> Mapping[str, Any]:
+    """What a set has now in the group of a draft: option or text -> value."""
+    if draft.group == OptionsDraft.Group.TEXTS:
+        return {name: getattr(row, name) for name in PROMPT_TEXTS}
+    values: Mapping[str, Any] = row.options.get(draft.group, {})
+    return values
+
+
 def draft_note_published(draft: OptionsDraft, *, before: Mapping[str, Any]) -> None:
-    """Note that a draft is in force. `before`: options of the search until then, for taking it back."""
+    """Note that a draft is in force. `before`: values of its group until then, for taking it back."""
     figures = {**draft.figures, "before": {name: before.get(name) for name in draft.options}}
     draft.state, draft.published, draft.figures = OptionsDraft.State.PUBLISHED, timezone.now(), figures
     draft.save(update_fields=["state", "published", "figures"])

@@ -151,6 +151,20 @@ def raise_if_guarded(
         raise MeasuredFirstError(change=change.pk)
 
 
+def raise_if_texts_guarded(
+    *, actor: User, knowledge_set: KnowledgeSet, texts: Mapping[str, str], note: str, origin: Mapping[str, int]
+) -> None:
+    """Measure texts of prompts that another service is about to publish. Call it outside of a transaction.
+
+    `origin`: {"draft": of a case}, which is then published with them. Raises MeasuredFirstError where a golden set
+    guards the knowledge set.
+    """
+    payload = {"texts": dict(texts), **origin}
+    change = change_hold(actor=actor, knowledge_set=knowledge_set, kind=Kind.SET_TEXTS, payload=payload, note=note)
+    if change is not None:
+        raise MeasuredFirstError(change=change.pk)
+
+
 def asker_of(*, actor: User | None, knowledge_set: KnowledgeSet) -> User | None:
     """With whose rights a change of a set is measured: of the actor where they may ask it, or of an owner, or of an
     administrator of its tenant. Who may not ask it would find nothing, with and without the change.

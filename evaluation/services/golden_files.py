@@ -24,9 +24,15 @@ from ragcore.text.csv_rows import BOM, csv_line, unescaped_cell
 
 LISTS = ("answers", "relevant", "passages", "key_points", "tags")
 GRADED = {"grades": "relevant", "passage_grades": "passages"}  # column of grades → the column that it grades
-CHOICES = {"style": GoldenCase.Style, "level": GoldenCase.Level}
+CHOICES = {
+    "style": GoldenCase.Style,
+    "level": GoldenCase.Level,
+    "target": GoldenCase.Target,
+    "structure": GoldenCase.Structure,
+    "robustness": GoldenCase.Robustness,
+}
 COLUMNS = ("question", "answers", "relevant", "grades", "passages", "passage_grades", "key_points")
-FIELDS = (*COLUMNS, "style", "level", "refusal", "tags")
+FIELDS = (*COLUMNS, *CHOICES, "refusal", "tags")
 EXPECTATIONS = ("answers", "relevant", "passages", "key_points", "refusal")  # a case has at least one
 LIMITS = {  # characters of one value
     "question": 2000,
@@ -58,13 +64,16 @@ class GoldenRow:
     key_points: tuple[str, ...] = ()
     style: str = GoldenCase.Style.ORIGINAL
     level: str = GoldenCase.Level.SINGLE
+    target: str = ""
+    structure: str = ""
+    robustness: str = ""
     refusal: bool = False
     tags: tuple[str, ...] = ()
     line: int = field(default=0, compare=False)  # of the file, 1-based; 0: not from a file
 
     def expectation(self) -> str:
-        """A digest of what is expected: the same for cases that differ in style, level, tags and line alone."""
-        expected = {name: value for name, value in self.values().items() if name not in ("style", "level", "tags")}
+        """A digest of what is expected: the same for cases that differ in what they test, tags and line alone."""
+        expected = {name: value for name, value in self.values().items() if name not in (*CHOICES, "tags")}
         return hashlib.sha256(json.dumps(expected, sort_keys=True, ensure_ascii=False).encode()).hexdigest()[:16]
 
     def values(self) -> dict[str, Any]:
@@ -76,8 +85,7 @@ class GoldenRow:
         return {
             **{name: list(getattr(self, name)) for name in LISTS},
             "grades": {name: grade for name, grade in grades if grade != 1},
-            "style": str(self.style),
-            "level": str(self.level),
+            **{name: str(getattr(self, name)) for name in CHOICES},
             "expects_refusal": self.refusal,
         }
 
@@ -90,8 +98,7 @@ def row_of(case: GoldenCase) -> GoldenRow:
         **lists,
         grades=_grades(case.relevant, case.grades),
         passage_grades=_grades(case.passages, case.grades),
-        style=case.style,
-        level=case.level,
+        **{name: getattr(case, name) for name in CHOICES},
         refusal=case.expects_refusal,
     )
 
@@ -105,8 +112,8 @@ def row_json(row: GoldenRow) -> dict[str, Any]:
     """The fields of one line; those that say nothing are left out, other than the first ones."""
     values = {name: getattr(row, name) for name in FIELDS}
     plain = {name: list(value) if isinstance(value, tuple) else value for name, value in values.items()}
-    plain["style"], plain["level"] = str(row.style), str(row.level)
-    silent = {"style": GoldenCase.Style.ORIGINAL, "level": GoldenCase.Level.SINGLE, "refusal": False}
+    plain |= {name: str(getattr(row, name)) for name in CHOICES}
+    silent = {name: GoldenRow.__dataclass_fields__[name].default for name in (*CHOICES, "refusal")}
     always = ("question", "answers", "relevant", "tags")
     return {name: value for name, value in plain.items() if name in always or value != silent.get(name, [])}
 
@@ -252,7 +259,7 @@ def _faults(values: Mapping[str, Any]) -> Iterator[GoldenLineError]:
     for name, graded in GRADED.items():
         yield from _grade_faults(name, values.get(name, []), graded, values.get(graded, []))
     for name, choices in CHOICES.items():
-        if name in values and values[name] not in choices.values:
+        if name in values and values[name] not in (*choices.values, GoldenRow.__dataclass_fields__[name].default):
             yield GoldenLineError("not_a_choice", field=name, choices=", ".join(choices.values))
     if not isinstance(values.get("refusal", False), bool):
         yield GoldenLineError("not_a_choice", field="refusal", choices="yes, no")

@@ -65,6 +65,7 @@ from ragcore.extractive.questions import split_questions
 from ragcore.extractive.reasons import lift_reasons
 from ragcore.extractive.relevance import RelevanceScorer, aspect_coverage
 from ragcore.extractive.row_blocks import found_rows_block
+from ragcore.extractive.section_overview import wanted_summary
 from ragcore.extractive.sections import find_section_answer, find_steps
 from ragcore.extractive.sentence_meaning import meaning_scores
 from ragcore.extractive.sentence_model import (
@@ -84,7 +85,6 @@ from ragcore.extractive.spans import (
 from ragcore.extractive.steps import find_procedure
 from ragcore.extractive.styles import quoted, shortened
 from ragcore.extractive.summary import summarised_sources, summary_runs
-from ragcore.extractive.summary_wish import summary_points
 from ragcore.extractive.table_lookup import (
     find_coded_row,
     find_covering_rows,
@@ -201,8 +201,7 @@ class ExtractiveGenerator:
         """The blocks that answer one question. `statements`: the sentences of the sources."""
         sources = request.sources
         if whole := summarised_sources(question, sources, self._tokenizer):
-            runs = summary_runs(whole, self._tokenizer, most=summary_points(question), wish=question)
-            return summary_blocks(runs, words)
+            return wanted_summary(question, whole, self._tokenizer, words)
         score = partial(self._scores, question)
         if block := changes_block(question, statements, request.whole_versions, score, self._tokenizer, words):
             return [block]

@@ -57,6 +57,12 @@ def is_same_text(one: Passage, other: Passage) -> bool:
     return is_reply and _REPLY.sub("", one.title, count=1).strip() == _REPLY.sub("", other.title, count=1).strip() != ""
 
 
+def wish_words(question: str, tokenizer: Tokenizer) -> set[str]:
+    """What a wish for a summary says besides the wish itself: words without numbers, lengths and empty words."""
+    passed = stop_words().union(read_spaced_words("ragcore.extractive", "summary_words.txt"))
+    return {word for word in tokenizer.words(_LENGTH.sub(" ", question)) if word not in passed and not word.isdigit()}
+
+
 def names_document(
     question: str, passages: Sequence[Passage], tokenizer: Tokenizer, *, first: Passage | None = None
 ) -> bool:
@@ -72,9 +78,7 @@ def names_document(
         return False
     for mention in reversed(mentions):
         plain = f"{plain[: mention.start]} {plain[mention.end :]}"
-    plain = _LENGTH.sub(" ", plain)
-    passed = stop_words().union(read_spaced_words("ragcore.extractive", "summary_words.txt"))
-    question_words = {word for word in tokenizer.words(plain) if word not in passed and not word.isdigit()}
+    question_words = wish_words(plain, tokenizer)
     name_words, lower = set(tokenizer.words(names)), names.lower()
     of_codes = {word for word in question_words if any(folded_code(word) in folded_code(code) for code in codes)}
     lacking = [word for word in question_words - of_codes if word not in name_words and word not in lower]

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 
 from ragcore.labels import gettext_noop as _
 from ragcore.metrics.registry import MeasuredCase, MetricTools, metric
+from ragcore.scoring.claims import ClaimVerdict
 from ragcore.scoring.model_judge import judge_by_model
 from ragcore.scoring.rules import AnswerJudge, JudgedAnswer, Judgement
 
@@ -34,6 +35,12 @@ def judgement(case: MeasuredCase, tools: MetricTools) -> Judgement:
         _last.judgement = _judged(_questions(case), tools)
         _last.of, _last.tools = key, tools
     return _last.judgement
+
+
+def checked_claims(case: MeasuredCase, tools: MetricTools) -> tuple[ClaimVerdict, ...]:
+    """The claims of a case's answer as the model checked them, after the metrics were computed; () without a model."""
+    is_judged = tools.llm is not None and case.answer is not None and not case.is_refused
+    return judgement(case, tools).claims if is_judged else ()
 
 
 def _questions(case: MeasuredCase) -> Sequence[JudgedAnswer]:
@@ -90,7 +97,9 @@ class JudgeScore:
     order=38,
 )
 class Faithfulness:
-    """Mean probability that the sources carry the claims, and that of the weakest claim, in equal parts."""
+    """Share of claims that the sources support, where a model checks them; else by rules: the mean probability that
+    the sources carry the claims, and that of the weakest claim, in equal parts.
+    """
 
     def __call__(self, case: MeasuredCase, tools: MetricTools) -> float | None:
         if case.answer is None or case.is_refused or not case.sources:

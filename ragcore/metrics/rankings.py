@@ -10,6 +10,7 @@ from ragcore.metrics.registry import MeasuredCase, MetricTools, RankedText, metr
 from ragcore.text.normalise import squeeze
 
 K = 10
+RECALL_LEVELS = {1.0: "correct", 0.5: "partial", 0.0: "none"}
 
 
 def documents(case: MeasuredCase) -> tuple[Sequence[str], Mapping[Hashable, float]] | None:
@@ -80,6 +81,21 @@ class RecallAt5(_Recall):
 )
 class RecallAt10(_Recall):
     """Share of the relevant documents among the first 10, 0 to 1."""
+
+
+@metric(
+    "recall_grade",
+    label=_("Graded recall"),
+    help=_("Correct: everything expected is among the first 10. Partial: some of it. None: nothing."),
+    order=11,
+    levels=RECALL_LEVELS,
+)
+class RecallGrade:
+    """1 where all quotations (without any: relevant documents) are among the first 10, 0.5 where some are, else 0."""
+
+    def __call__(self, case: MeasuredCase, tools: MetricTools) -> float | None:
+        recall = (PassageRecall() if case.quotations else RecallAt10())(case, tools)
+        return None if recall is None else 1.0 if recall >= 1 else 0.5 if recall > 0 else 0.0
 
 
 @metric("mrr@10", label=_("MRR@10"), help=_("One divided by the rank of the first relevant document."), order=15)

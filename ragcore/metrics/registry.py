@@ -107,6 +107,7 @@ class MetricInfo:
     is_primary: bool = False  # a change that makes it significantly worse does not pass the gate
     by_stage: bool = False  # also computed for the rankings of earlier stages, as `ndcg@10.fused`
     order: int = 100  # in tables
+    levels: Mapping[float, str] = field(default_factory=dict)  # value -> its name, where there are only these values
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,6 +128,7 @@ def metric(
     primary: bool = False,
     by_stage: bool = False,
     order: int = 100,
+    levels: Mapping[float, str] | None = None,
 ) -> Callable[[type[M]], type[M]]:
     """Register a class without arguments that is a `Metric`. Raises ValueError for a name that is taken."""
 
@@ -143,6 +145,7 @@ def metric(
             is_primary=primary,
             by_stage=by_stage,
             order=order,
+            levels=levels or {},
         )
         _METRICS[name] = RegisteredMetric(info, cls())  # type: ignore[arg-type]  # the classes are metrics
         return cls

@@ -94,7 +94,12 @@ class RepresentationOptions:
     """Index entries of a chunk besides its text."""
 
     tables: bool = option(True, _("Tables as sentences"), _("Rows can also be found by column name."), everyday=True)
-    summaries: bool = option(False, _("Passage summaries"), everyday=True)
+    summaries: bool = option(
+        False,
+        _("Passage summaries"),
+        _("Without a language model, also the outlines of long sections are indexed."),
+        everyday=True,
+    )
     questions: bool = option(False, _("Questions that a passage answers"), _("Up to three per passage."), everyday=True)
     language_model: bool = option(
         True, _("Use the language model"), _("If one is configured. Otherwise sentences are extracted."), everyday=True
@@ -197,7 +202,9 @@ class RetrievalOptions:
     profile: bool = option(
         True, _("Use the profile"), _("The user's work profile, where they allow it."), everyday=True
     )
-    quality: bool = option(False, _("Use quality score"), _("Length, rating and weight of the document."))
+    quality: bool = option(
+        False, _("Use quality score"), _("Length and rating beside the weight of the document, which always counts.")
+    )
     # With 0.3 a passage that everybody opened overtakes one that the linear reranker puts 1.2 above it: odds of 3 to 1.
     use_shift: float = option(
         0.0,

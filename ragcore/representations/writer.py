@@ -76,7 +76,7 @@ class Writer:
     def wants(self, draft: ChunkDraft) -> bool:
         """Whether there is anything to write about a chunk."""
         if draft.kind == "section":
-            return self.prompter.has_model
+            return self.prompter.has_model or self.options.summaries
         return self.options.summaries or self.options.questions
 
     async def write(self, draft: ChunkDraft) -> WrittenTexts:
@@ -106,17 +106,18 @@ class Writer:
         return ([text] if text else []), failure
 
     async def _section(self, draft: ChunkDraft) -> WrittenTexts:
-        """A written summary in front of the outline. Without one the outline stays, and stays out of the index.
+        """A written summary in front of the outline. Without one the outline stays, indexed where summaries are wanted.
 
-        The outline only repeats its parts, which are found themselves: indexed, it answered none of 300 questions on
-        3GPP specifications better, took one place in thirty among the first ten, and questions about a whole section
-        were met by its parts anyway.
+        By default it stays out of the index. It only repeats its parts, which are found themselves: indexed, it
+        answered none of 300 questions on 3GPP specifications better, took one place in thirty among the first ten, and
+        questions about a whole section were met by its parts anyway.
         """
         heading = PATH_SEPARATOR.join(draft.heading_path)
         summary, failure = await self._asked_summary("section_summary", self._material(draft), heading=heading)
         self.counts["section.model" if summary else "section.outline"] += 1
         if not summary:
-            return WrittenTexts(missed={"summary": failure} if failure else {})
+            outline: tuple[tuple[EntryKind, str], ...] = (("summary", draft.text),) if self.options.summaries else ()
+            return WrittenTexts(outline, missed={"summary": failure} if failure else {})
         text = f"{summary}\n\n{draft.text}"
         return WrittenTexts((("summary", summary),), replace(draft, text=text, tokens=self.counter.count(text)))
 

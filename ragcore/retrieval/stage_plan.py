@@ -44,7 +44,7 @@ def stage_plan(mode: str, options: RetrievalOptions) -> Steps:
             *_stage_if(options.rerank and mode != "bm25", "compare.prefixes"),
             *_stage_if(mode != "bm25", "compare.sentences"),
             *_stage_if(options.rerank, "rerank"),
-            *_stage_if(options.quality, "weigh.quality"),
+            ("weigh.quality", {"only_weight": not options.quality}),
             *_stage_if(options.use_shift > 0, "weigh.use", most=options.use_shift),
             *_stage_if(options.cliff, "cutoff.cliff"),
             *_graph(mode, options, keep),

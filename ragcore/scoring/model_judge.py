@@ -8,6 +8,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from ragcore.llm.client import LlmClient
 from ragcore.prompts.refusals import is_refusal
+from ragcore.scoring.claims import ClaimVerdict, claims_checked, supported_share
 from ragcore.scoring.rules import JudgedAnswer, Judgement
 
 PROMPT = "score_answer"
@@ -31,7 +32,8 @@ async def judge_by_model(judged: JudgedAnswer, *, llm: LlmClient, by_rules: Judg
     """Scores of the model where it gives all of them within 0 to 1; otherwise those of the rules. Never raises for it.
 
     `by_rules`: what the rules say of it. A refusal is judged by rules. Without a reference, or without contexts, the
-    scores that need them stay None.
+    scores that need them stay None. Faithfulness is the share of supported claims, which are checked one by one; where
+    that fails, the model's own estimate.
     """
     if not judged.answer.strip() or is_refusal(judged.answer):
         return by_rules
@@ -47,13 +49,18 @@ async def judge_by_model(judged: JudgedAnswer, *, llm: LlmClient, by_rules: Judg
     if scores is None:
         return by_rules
     has_reference, has_contexts = bool(reference), by_rules.faithfulness is not None
+    claims: tuple[ClaimVerdict, ...] = ()
+    if has_contexts:
+        claims = await claims_checked(question=judged.question, answer=judged.answer, contexts=judged.contexts, llm=llm)
+    by_claims = supported_share(claims)
     return replace(
         by_rules,
         score=(scores.correctness + scores.completeness) / 2 if has_reference else None,
         correctness=scores.correctness if has_reference else None,
         completeness=scores.completeness if has_reference else None,
-        faithfulness=scores.faithfulness if has_contexts else None,
+        faithfulness=(scores.faithfulness if by_claims is None else by_claims) if has_contexts else None,
         relevance=scores.relevance,
         coherence=scores.coherence,
         by_model=True,
+        claims=claims,
     )

@@ -19,6 +19,7 @@ from ragcore.grounding.support import claims
 from ragcore.grounding.support_model import SupportFeatures, SupportModel
 from ragcore.ports import Embedder, Tokenizer
 from ragcore.prompts.refusals import is_refusal
+from ragcore.scoring.claims import ClaimVerdict
 from ragcore.scoring.coherence import coherence
 from ragcore.scoring.contradictions import Statement, contradiction
 from ragcore.text.matching import cosine_matrix, keywords, overlap
@@ -57,6 +58,7 @@ class Judgement:
     coherence: float | None = None
     contradictions: tuple[tuple[str, str], ...] = ()  # claim, rule
     by_model: bool = False
+    claims: tuple[ClaimVerdict, ...] = ()  # of the answer, as the model checked them; () where it did not
 
 
 @dataclass(frozen=True, slots=True)

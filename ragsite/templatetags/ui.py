@@ -10,6 +10,7 @@ from typing import Any
 
 from django import template
 from django.conf import settings
+from django.contrib.admin.utils import label_for_field
 from django.contrib.humanize.templatetags.humanize import intcomma
 from django.templatetags.static import static
 from django.utils.formats import number_format
@@ -28,6 +29,7 @@ from chat.models import Message
 from chat.pages.view_models import TurnView
 from chat.rendering.terms import mark_terms
 from feedback.models import Vote
+from knowledge.models import KnowledgeSet
 from knowledge.selectors.options import option_label, value_label
 from notifications.selectors import unread_count
 from ragcore.text.markdown import plain_text
@@ -157,7 +159,9 @@ def error_of_code(code: str) -> str:
 
 @register.simple_tag
 def setting(group: str, name: str) -> str:
-    """An option, a prompt or a model as people read its name."""
+    """An option, a prompt, a text of a set or a model as people read its name."""
+    if group == "texts":
+        return str(label_for_field(name, KnowledgeSet)).capitalize()
     if group == "prompt":
         return _("Prompt: %(name)s") % {"name": name}
     return str(MODELS[name]) if group == "model" and name in MODELS else option_label(group, name)
@@ -165,7 +169,9 @@ def setting(group: str, name: str) -> str:
 
 @register.simple_tag
 def setting_value(group: str, name: str, value: Any) -> str:
-    """A value of it as people read it."""
+    """A value of it as people read it; a text of a set as it stands."""
+    if group == "texts":
+        return str(value or "–")
     return value_label(group, name, "" if value is None else value)
 
 

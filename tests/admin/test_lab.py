@@ -229,7 +229,8 @@ def test_a_golden_case_is_saved_with_its_documents_and_tags(client, corpus, gold
     answer = save(client, golden_set, **values)
 
     case = GoldenCase.objects.get()
-    assert (case.question, case.relevant, case.tags) == (QUESTION, ["rach"], ["target:text", "a", "b"])
+    assert (case.question, case.relevant, case.tags) == (QUESTION, ["rach"], ["a", "b"])
+    assert (case.target, case.structure, case.robustness) == ("text", "", "")
     assert "Saved as a golden case" in answer.content.decode()
     assert AuditEvent.objects.filter(action="golden_case.create").exists()
 

@@ -6,7 +6,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from evaluation.services.golden_files import GoldenRow
 from evaluation.services.runs.figures import CaseScores, dimension_figures, figure_of, run_figures
+from evaluation.services.runs.measuring import case_dimensions
+from evaluation.services.runs.reading import figure_shown
 from tests.forms_plugin import examples
 
 
@@ -51,6 +54,31 @@ def test_a_case_without_a_score_does_not_count_for_its_metric():
 
 def test_a_figure_has_the_standard_deviation_of_its_cases():
     assert run_figures([scored(correctness=1.0), scored(correctness=0.0)])["correctness"]["sd"] == 0.7071
+
+
+def test_graded_recall_counts_the_cases_of_each_grade():
+    results = [scored(recall_grade=1.0), scored(recall_grade=0.5), scored(recall_grade=1.0, style="summarised")]
+
+    assert run_figures(results)["recall_grade"]["levels"] == {"correct": 2, "partial": 1, "none": 0}
+    by_style = dimension_figures(results)["style"]
+    assert by_style["original"]["recall_grade"]["levels"] == {"correct": 1, "partial": 1, "none": 0}
+    assert by_style["summarised"]["recall_grade"]["value"] == 1.0
+
+
+def test_the_page_has_the_grades_in_their_order():
+    stored = {"value": 0.5, "cases": 3, "levels": {"none": 1, "correct": 1, "partial": 1}}
+
+    assert list(figure_shown("recall_grade", stored).levels.items()) == [("correct", 1), ("partial", 1), ("none", 1)]
+    assert figure_shown("recall@10", {"value": 0.5, "cases": 3}).levels == {}
+
+
+def test_what_a_case_tests_are_dimensions_where_somebody_has_said():
+    row = GoldenRow(question="Which band?", target="table", structure="sentence", robustness="synonyms")
+
+    told = case_dimensions(row)
+
+    assert (told["target"], told["structure"], told["robustness"]) == ("table", "sentence", "synonyms")
+    assert not {"target", "structure", "robustness"} & case_dimensions(GoldenRow(question="Which band?")).keys()
 
 
 def test_figures_are_told_by_dimension_where_there_is_more_than_one_value():

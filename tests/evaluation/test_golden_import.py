@@ -6,15 +6,17 @@ import csv
 import io
 
 import pytest
+from django.db import connection
 from hypothesis import given
 from hypothesis import strategies as st
 
 from accounts.services import tenant_ensure_default
 from evaluation.errors import InvalidGoldenFileError
-from evaluation.models import GoldenSet
+from evaluation.models import GoldenCase, GoldenSet
 from evaluation.services.golden import golden_import, version_changes, version_keep, version_restore
 from evaluation.services.golden_files import GoldenRow, csv_file_lines, golden_file_parse, jsonl_lines, row_of
 from tests.factories import ingest, make_set, make_user, scope_of
+from tests.migrating import migrations_apply, migrations_unapply
 
 
 def faults(name: str, text: str) -> list[tuple[int, str]]:
@@ -88,12 +90,43 @@ def test_what_is_written_as_csv_is_read_back(question, answers, relevant, grade,
         passages=answers,
         key_points=relevant,
         level="multi_hop",
+        target="table",
+        structure="several_passages",
+        robustness="jargon",
         refusal=refusal,
     )
 
     (read,) = golden_file_parse(name="c.csv", content="".join(csv_file_lines([row])).encode())
 
     assert read == row
+
+
+def test_what_a_case_tests_may_be_left_empty_in_a_table():
+    (row,) = golden_file_parse(name="c.csv", content=b"question,answers,target,structure,style\na?,x,, ,\n")
+
+    assert (row.target, row.structure, row.robustness, row.style) == ("", "", "", "original")
+
+
+def test_what_a_case_tests_does_not_change_what_it_expects():
+    plain, marked = GoldenRow(question="a?", answers=("x",)), GoldenRow(question="a?", answers=("x",), target="code")
+
+    assert plain.expectation() == marked.expectation()
+
+
+@pytest.mark.django_db(transaction=True)
+def test_tags_of_what_a_case_tests_become_fields_and_tags_again():
+    golden = GoldenSet.objects.create(tenant=tenant_ensure_default(), name="g")
+    GoldenCase.objects.create(golden_set=golden, question="a?", target="table", robustness="jargon", tags=["x"])
+
+    migrations_unapply("evaluation", "0025")
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT tags FROM evaluation_goldencase")
+        before = cursor.fetchone()[0]
+    migrations_apply("evaluation", "0025")
+
+    case = GoldenCase.objects.get()
+    assert before == ["x", "target:table", "robustness:jargon"]
+    assert (case.target, case.structure, case.robustness, case.tags) == ("table", "", "jargon", ["x"])
 
 
 def test_no_cell_of_an_exported_csv_is_a_formula_and_reading_takes_the_guard_away():
@@ -117,6 +150,10 @@ def test_no_cell_of_an_exported_csv_is_a_formula_and_reading_takes_the_guard_awa
         ('{"question": "a?", "relevant": ["x", "y"], "grades": [1]}', "has grades that are not one number from 1 to 3"),
         ('{"question": "a?", "relevant": ["x"], "grades": [true]}', "has grades that are not one number from 1 to 3"),
         ('{"question": "a?", "relevant": ["x"], "level": "hard"}', "has a level that is none of: single, multi_hop"),
+        (
+            '{"question": "a?", "relevant": ["x"], "target": "film"}',
+            "has a target that is none of: text, table, figure",
+        ),
         ('{"question": "a?", "refusal": "maybe"}', "has a refusal that is none of: yes, no"),
         ('{"question": "a\\u0000?", "answers": ["x"]}', "has question with characters that cannot be stored"),
         ('{"question": "a?", "answers": ["\\ud800"]}', "has answers with characters that cannot be stored"),

@@ -36,7 +36,7 @@ from tests.admin.conftest import signed_in
 from tests.evaluation.runs import job_of, run_work_off
 from tests.factories import examined, ingest, make_admin, make_set, make_user
 from tests.migrating import migrations_apply, migrations_unapply
-from tests.scripted_llm import Reply, serving
+from tests.scripted_llm import Recorded, Reply, serving
 from tests.work.contract import KindContract, work_off
 from work.claims import jobs_sweep
 from work.models import Job
@@ -112,10 +112,21 @@ def test_a_run_of_whole_answers_judges_the_new_fields_of_each_case(admin, golden
 JUDGED = {"correctness": 0.25, "completeness": 0.75, "faithfulness": 0.5, "relevance": 0.4, "coherence": 0.3}
 
 
+def graded(request: Recorded) -> Reply:
+    """A judge that finds one of two claims in the first source."""
+    prompt = request.body["messages"][-1]["content"]
+    if "List the claims" in prompt:
+        return Reply(texts=(json.dumps({"claims": ["Right.", "Odd."]}),))
+    if "Check one claim" in prompt:
+        quotation = prompt.partition("[1] ")[2][:20]
+        return Reply(texts=(json.dumps({"supported": "Right." in prompt, "source": 1, "quotation": quotation}),))
+    return Reply(texts=(json.dumps(JUDGED),))
+
+
 @pytest.mark.django_db(transaction=True)
 def test_the_language_model_for_judging_judges_the_answers_of_a_run(admin, golden_set, settings):
     with serving() as judge:
-        judge.default = Reply(texts=(json.dumps(JUDGED),))
+        judge.respond = graded
         settings.LLM_JUDGE_BASE_URL, settings.LLM_JUDGE_MODEL = judge.url, "grader"
         run = evaluation_run(scope=scope_for(admin), user=admin, golden_set=golden_set)
         page = signed_in(admin).get(
@@ -125,8 +136,13 @@ def test_the_language_model_for_judging_judges_the_answers_of_a_run(admin, golde
     figures = run.configurations.get().figures
     assert (figures["judge_score"]["value"], figures["faithfulness"]["value"]) == (0.5, 0.5)
     assert {one.trace["judge"]["model"] for one in CaseOutcome.objects.all()} == {"grader"}
-    assert len(judge.requests) == 2
-    assert "grader" in page.content.decode()
+    assert len(judge.requests) == 2 * (1 + 1 + 2)  # scores, the list of claims, and each claim
+    assert {tuple(map(tuple, one.trace["claims"])) for one in CaseOutcome.objects.all()} == {
+        (("Right.", 1), ("Odd.", None))
+    }
+    content = page.content.decode()
+    assert "grader" in content
+    assert content.index("Right.") < content.index("Odd.")
 
 
 @pytest.mark.django_db(transaction=True)

@@ -62,6 +62,7 @@ def test_every_candidate_carries_the_scores_of_all_stages(owner):
         "compare.prefixes",
         "compare.sentences",
         "rerank",
+        "weigh.quality",
         "search.graph",
         "fuse.graph",
         "cutoff.top_k",

@@ -37,6 +37,7 @@ from evaluation.services.runs.files import (
     baseline_read,
     baseline_write,
     fault_words,
+    figures_json,
     scores_by_question,
     verdict_junit,
 )
@@ -87,6 +88,9 @@ class Command(BaseCommand):
         parser.add_argument("--gate", action="store_true", help=f"exit with {FAILED} if the gate does not pass")
         parser.add_argument("--baseline", metavar="RUN|FILE", help="number of a run, or a file of --output")
         parser.add_argument("--output", type=Path, metavar="FILE", help="write the scores as a later baseline")
+        parser.add_argument(
+            "--figures", type=Path, metavar="FILE", help="write all figures, also by dimension, as JSON"
+        )
         parser.add_argument("--junit", type=Path, metavar="FILE", help="write the verdict as JUnit XML")
         parser.add_argument("--min-ndcg", type=float, help=f"exit with {FAILED} if nDCG@10 is below it")
         parser.add_argument("--user", default="admin", help="whose rights count (default: admin)")
@@ -180,6 +184,8 @@ class Command(BaseCommand):
         self._print(golden_set, candidate)
         if options["output"]:
             options["output"].write_text(baseline_write(candidate), encoding="utf-8")
+        if options["figures"]:
+            options["figures"].write_text(figures_json(candidate), encoding="utf-8")
         passed = self._is_above(candidate, options["min_ndcg"])
         comparison = baseline_compare(baseline, candidate) if baseline is not None else None
         if comparison is not None and not comparison.cases:

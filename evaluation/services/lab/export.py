@@ -15,19 +15,14 @@ from accounts.services import audit_record
 from evaluation.errors import InvalidGoldenCaseError
 from evaluation.models import GoldenCase, GoldenSet
 from evaluation.selectors import cases_withheld, golden_sets_kept
-from evaluation.services.golden_files import LIMITS
+from evaluation.services.golden_files import CHOICES, LIMITS
 from evaluation.services.lab.types import LabResult, LabRow, LabRun, Where
 from knowledge.selectors import documents_readable
 
 REFUSAL = "refusal"  # what a case expects that is to be refused
-STYLE = "style:"  # a field of cases, chosen among the tags
-
-# What a case tests: group → values. A tag is "group:value".
-CASE_TAGS: Mapping[str, tuple[str, ...]] = {
-    "target": ("text", "table", "figure", "attachment", "code"),
-    "structure": ("sentence", "long_text", "several_passages", "heading_level"),
-    "robustness": ("synonyms", "jargon", "special_words"),
-    "style": ("original", "summarised", "with_errors"),
+# What a case tests: field → values. Among tags it is "field:value".
+CASE_FIELDS: Mapping[str, Sequence[str]] = {
+    name: CHOICES[name].values for name in ("target", "structure", "robustness", "style")
 }
 
 
@@ -66,14 +61,22 @@ def golden_case_save(
     _check(question=question, expected=[*relevant, *kept, *([REFUSAL] if expects_refusal else [])])
     _check_lengths(question=[question], answers=kept, tags=tags)
     case = case or GoldenCase(golden_set=golden_set, question=question)
-    styles = [tag.removeprefix(STYLE) for tag in tags if tag.startswith(STYLE)]
-    case.style = next((style for style in styles if style in GoldenCase.Style.values), case.style)
+    of_fields = _fields_put(case, tags)
     case.relevant, case.answers, case.expects_refusal = relevant, kept, expects_refusal
-    case.tags = list(dict.fromkeys(tag for tag in tags if not tag.startswith(STYLE)))
+    case.tags = list(dict.fromkeys(tag for tag in tags if tag not in of_fields))
     action = "golden_case.create" if case.pk is None else "golden_case.change"
     case.save()
     audit_record(actor=actor, action=action, target=golden_set.name, case=case.pk)
     return case
+
+
+def _fields_put(case: GoldenCase, tags: Sequence[str]) -> set[str]:
+    """Set the fields that tags of the form "field:value" say; which tags these are."""
+    stated = {f"{name}:{value}": (name, value) for name, values in CASE_FIELDS.items() for value in values}
+    chosen = {tag: stated[tag] for tag in tags if tag in stated}
+    for name, value in chosen.values():
+        setattr(case, name, value)
+    return set(chosen)
 
 
 def _names(*, scope: Scope, golden_set: GoldenSet, documents: Sequence[int]) -> list[str]:

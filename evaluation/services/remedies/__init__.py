@@ -8,6 +8,8 @@ from evaluation.services.remedies import recut
 from evaluation.services.remedies import withdraw
 from evaluation.services.remedies import weight
 from evaluation.services.remedies import set_option
+from evaluation.services.remedies import generation
+from evaluation.services.remedies import prompt
 from evaluation.services.remedies import approve
 from evaluation.services.remedies import ask_owner
 from evaluation.services.remedies import golden_case
@@ -17,10 +19,12 @@ __all__ = [
     "ask_owner",
     "enable",
     "golden_case",
+    "prompt",
     "question",
     "recut",
     "set_option",
     "synonym",
     "weight",
     "withdraw",
+    "generation",
 ]

@@ -13,7 +13,16 @@ from evaluation.services.case_desk import case_to_golden, golden_answers
 from evaluation.services.remedies.base import About, Done, Field, Offer, Remedy, Values, remedy
 from feedback.selectors import mark_hidden
 
-KEPT = ("relevant", "answers", "tags", "style", "expects_refusal")  # what saving a case replaces
+KEPT = (
+    "relevant",
+    "answers",
+    "tags",
+    "style",
+    "target",
+    "structure",
+    "robustness",
+    "expects_refusal",
+)  # what saving a case replaces
 
 
 @remedy

@@ -5,8 +5,6 @@ from __future__ import annotations
 from django.utils.translation import gettext_lazy as _
 
 from evaluation.models import RemedyApplication
-from evaluation.services.lab.searches import options_in_force
-from evaluation.services.lab.types import LabConfiguration, LabQuestion
 from evaluation.services.remedies.base import About, Done, Field, Offer, Remedy, Values, remedy
 from knowledge.services.document_weights import HIGHEST, documents_weigh
 
@@ -21,7 +19,7 @@ class RaiseWeight(Remedy):
 
     def offer(self, about: About) -> Offer | None:
         document = about.document
-        if document is None or not about.is_kept or document.weight >= HIGHEST or not _counts(about):
+        if document is None or not about.is_kept or document.weight >= HIGHEST:
             return None
         if about.diagnosis is None or about.diagnosis.cause != "reranking":
             return None
@@ -46,10 +44,3 @@ def _weigh(about: About, document_id: int, weight: float) -> None:
     result = documents_weigh(scope=about.scope, actor=about.actor, document_ids=[document_id], weight=weight)
     if result.refused:
         raise result.refused[0].error
-
-
-def _counts(about: About) -> bool:
-    """Whether weights take part in the ranking of this question."""
-    asked = tuple(about.case.message.conversation.sets.values_list("pk", flat=True))
-    question = LabQuestion(text=about.question, sets=asked)
-    return options_in_force(scope=about.scope, question=question, configuration=LabConfiguration()).quality

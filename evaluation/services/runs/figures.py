@@ -57,8 +57,14 @@ def deviation(values: Sequence[float]) -> float:
 
 
 def run_figures(results: Sequence[CaseScores]) -> dict[str, Any]:
-    """Metric -> {value, low, high, cases, sd}: shares in 0..1, `p50_ms` and `p95_ms` in milliseconds."""
-    figures = {name: asdict(figure_of(values, statistic="mean")) for name, values in _columns(results).items()}
+    """Metric -> {value, low, high, cases, sd}: shares in 0..1, `p50_ms` and `p95_ms` in milliseconds.
+
+    A metric with levels has `levels`, too: level -> number of cases.
+    """
+    figures = {
+        name: {**asdict(figure_of(values, statistic="mean")), **_levels(name, values)}
+        for name, values in _columns(results).items()
+    }
     times = [result.seconds * 1000 for result in results]
     if times:
         figures |= {name: asdict(figure_of(times, statistic=statistic)) for name, statistic in TIMES.items()}
@@ -66,9 +72,9 @@ def run_figures(results: Sequence[CaseScores]) -> dict[str, Any]:
 
 
 def dimension_figures(results: Sequence[CaseScores]) -> dict[str, Any]:
-    """Dimension -> value -> metric -> {value, sd, cases}; a dimension of one value only says nothing and is left out.
+    """Dimension -> value -> metric -> {value, sd, cases, levels?}.
 
-    Figures of earlier stages are left out.
+    A dimension of one value only says nothing and is left out, as figures of earlier stages are.
     """
     figures: dict[str, Any] = {}
     names = dict.fromkeys(name for result in results for name in result.dimensions)
@@ -84,9 +90,22 @@ def dimension_figures(results: Sequence[CaseScores]) -> dict[str, Any]:
 def _means(results: Sequence[CaseScores]) -> dict[str, Any]:
     columns = {name: values for name, values in _columns(results).items() if "." not in name}
     return {
-        name: {"value": round(sum(values) / len(values), 4), "sd": deviation(values), "cases": len(values)}
+        name: {
+            "value": round(sum(values) / len(values), 4),
+            "sd": deviation(values),
+            "cases": len(values),
+            **_levels(name, values),
+        }
         for name, values in columns.items()
     }
+
+
+def _levels(name: str, values: Sequence[float]) -> dict[str, Any]:
+    """{"levels": level -> cases} of a metric that has levels, best first; nothing of any other."""
+    info = metric_info(name)
+    if info is None or not info.levels:
+        return {}
+    return {"levels": {label: sum(value == level for value in values) for level, label in info.levels.items()}}
 
 
 def _columns(results: Sequence[CaseScores]) -> dict[str, list[float]]:

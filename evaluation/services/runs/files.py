@@ -119,6 +119,19 @@ def baseline_write(configuration: RunConfiguration) -> str:
     return json.dumps(content, indent=1, sort_keys=True) + "\n"
 
 
+def figures_json(configuration: RunConfiguration) -> str:
+    """All figures of a configuration, over all cases and by dimension (set, phrasing, answer type, …), as JSON."""
+    content = {
+        "golden_set": configuration.run.golden_set.name,
+        "run": configuration.run_id,
+        "configuration": configuration.name,
+        "failed": configuration.failed,
+        "figures": configuration.figures,
+        "dimensions": configuration.dimensions,
+    }
+    return json.dumps(content, indent=1, sort_keys=True, ensure_ascii=False) + "\n"
+
+
 def baseline_read(path: Path) -> dict[str, dict[str, float]]:
     """The scores of a file of `baseline_write`. Raises InvalidBaselineError."""
     try:

@@ -11,7 +11,7 @@ from typing import Any
 from evaluation.errors import NothingForComponentError
 from evaluation.models import RunConfiguration
 from evaluation.selectors import chunks_named, names_gone
-from evaluation.services.golden_files import GoldenRow
+from evaluation.services.golden_files import CHOICES, GoldenRow
 from evaluation.services.judge_client import of_runs, rest_if_silent, run_judge
 from evaluation.services.lab.rows import STAGES
 from evaluation.services.runs.components import AskedCase, Observed, observe
@@ -19,6 +19,7 @@ from knowledge import model_registry
 from ragcore.errors import RagError
 from ragcore.graph.retrieval import ScoredTriple
 from ragcore.llm.client import LlmClient
+from ragcore.metrics.judged import checked_claims
 from ragcore.metrics.registry import (
     MeasuredCase,
     MeasuredSource,
@@ -73,15 +74,15 @@ def _result(case: AskedCase, observed: Observed) -> CaseResult:
     measured = _measured(case.row, observed, ranks, names)
     tools = _tools(run_judge())
     scores = {name: round(value, 6) for name, value in measure(measured, tools).items()}
-    return CaseResult(scores=scores, seconds=observed.seconds, trace=_trace(observed, ranks) | _judged_by(tools.llm))
+    trace = _trace(observed, ranks) | _judged_by(tools.llm) | _claims(measured, tools)
+    return CaseResult(scores=scores, seconds=observed.seconds, trace=trace)
 
 
 def case_dimensions(row: GoldenRow, *, sets: str = "") -> dict[str, str]:
     """By what figures are told apart. `sets`: the names of the knowledge sets of its documents."""
     return {
         **({"set": sets} if sets else {}),
-        "style": str(row.style),
-        "level": str(row.level),
+        **{name: value for name in CHOICES if (value := str(getattr(row, name)))},
         "type": question_type(row.question),
         "language": language_of(row.question),
     }
@@ -100,6 +101,14 @@ def _judged_by(llm: LlmClient | None) -> dict[str, Any]:
     failed = sum(llm.counts[name] for name in ("unavailable", "late", "interrupted", "invalid"))
     rest_if_silent(llm, of_runs)
     return {"judge": {"model": llm.model.name, "tokens": llm.usage.total_tokens, "failed": failed}}
+
+
+def _claims(measured: MeasuredCase, tools: MetricTools) -> dict[str, Any]:
+    """Claims of the answer with the number of the source that states each, None: no source; nothing without a judge."""
+    numbers = [source.number for source in measured.sources]
+    claims = checked_claims(measured, tools)
+    stated = [[claim.text, None if claim.source is None else numbers[claim.source - 1]] for claim in claims]
+    return {"claims": stated} if stated else {}
 
 
 def expected(row: GoldenRow) -> dict[str, Any]:

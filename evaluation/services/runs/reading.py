@@ -101,6 +101,7 @@ class TraceShown:
     rankings: Mapping[str, tuple[RankedShown, ...]]  # stage -> its first places
     sources: tuple[SourceShown, ...]
     sentences: tuple[tuple[str, str], ...]  # text, support
+    claims: tuple[tuple[str, int | None], ...]  # of the answer; number of the source that states it, None: no source
     rewrites: tuple[str, ...]  # a model writes them between two searches: () where anything found may not be read
     stages: Mapping[str, float]  # milliseconds
     context: str
@@ -130,6 +131,7 @@ def trace_shown(*, scope: Scope, outcome: CaseOutcome, row: GoldenRow) -> TraceS
         rankings={stage: tuple(_places(order, passages, row)) for stage, order in ranks.items()},
         sources=tuple(_source(number, chunk, cited, passages) for number, chunk, cited in sources),
         sentences=() if withheld else tuple((text, support) for text, support in trace.get("sentences", [])),
+        claims=() if withheld else tuple((text, number) for text, number in trace.get("claims", [])),
         rewrites=tuple(trace.get("rewrites", [])) if chunks <= passages.keys() else (),
         stages=trace.get("stages", {}),
         context=trace.get("context", "") if is_open else "",
@@ -169,11 +171,12 @@ class FigureShown:
     sd: float
     cases: int
     is_primary: bool
+    levels: Mapping[str, int]  # level -> cases, best first; empty where the metric has none
 
 
 def figure_shown(metric: str, figure: Mapping[str, Any]) -> FigureShown:
     """A stored figure with what its metric declares."""
-    info = metric_info(metric)
+    info, counts = metric_info(metric), figure.get("levels", {})
     label, unit = (info.label, info.unit) if info else (metric, "ms" if metric.endswith("_ms") else "share")
     return FigureShown(
         metric=metric,
@@ -186,6 +189,7 @@ def figure_shown(metric: str, figure: Mapping[str, Any]) -> FigureShown:
         sd=float(figure.get("sd", 0.0)),
         cases=int(figure["cases"]),
         is_primary=info is not None and info.is_primary,
+        levels={name: int(counts.get(name, 0)) for name in info.levels.values()} if info and counts else {},
     )
 
 

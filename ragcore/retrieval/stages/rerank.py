@@ -115,6 +115,9 @@ def _finite(reranker: Reranker, query: Query, inputs: Sequence[RerankInput]) -> 
 class WeighQuality:
     """Order by similarity * min(words / 100, 1.2) * weight of the document * rating / 5 where it is rated.
 
+    `only_weight`: by similarity * weight alone, and only where a weight is another one than 1: otherwise nothing is
+    ordered or scored.
+
     The similarity is the last score on a scale of (0, 1]: 1 / (1 + exp(-x)) for a reranker whose scores mean
     something by themselves (logits), 1 / (1 + (best - x) / cliff) for one where only differences do, which is one half
     a cliff below the best, and without a reranker the fused score, or the share of the best where scores exceed 1
@@ -122,18 +125,31 @@ class WeighQuality:
     Scores are at most 2.4 (a weight of 2), and 0 only for a text without words.
     """
 
+    only_weight: bool = False
+
     def __call__(self, state: State, ports: Ports) -> State:
         loaded = [c for c in state.candidates if c.passage is not None]
-        if not loaded:
+        is_even = all(c.passage is None or c.passage.weight == 1 for c in loaded)
+        if not loaded or (self.only_weight and is_even):
             return state
         similarities = similarities_of([_last(c) for c in loaded], state.scale)
         weighed: list[Candidate] = []
         scores: dict[int, float] = {}
         for candidate, similarity in zip(loaded, similarities, strict=True):
-            factors = {"similarity": similarity, **_factors(candidate.passage, ports.tokenizer)}
+            factors = {"similarity": similarity, **self._factors(candidate.passage, ports.tokenizer)}
             weighed.append(candidate.explained("weigh.quality", factors))
             scores[candidate.chunk] = prod(factors.values())
         return replace(state, candidates=tuple(weighed)).ranked("weigh.quality", scores, keep=len(weighed))
+
+    def _factors(self, passage: Passage | None, tokenizer: Tokenizer) -> dict[str, float]:
+        if passage is None:
+            raise ValueError("only a passage that was loaded can be weighed")
+        if self.only_weight:
+            return {"weight": passage.weight}
+        most = int(FULL_LENGTH * LONGEST)
+        words = len(tokenizer.words(passage.text[: most * WORD_CHARACTERS]))
+        rating = {} if passage.rating is None else {"rating": passage.rating / BEST_RATING}
+        return {"length": min(words / FULL_LENGTH, LONGEST), "weight": passage.weight, **rating}
 
 
 def similarities_of(scores: Sequence[float], scale: ScoreScale | None) -> list[float]:
@@ -150,12 +166,3 @@ def similarities_of(scores: Sequence[float], scale: ScoreScale | None) -> list[f
 
 def _last(candidate: Candidate) -> float:
     return list(candidate.scores.values())[-1] if candidate.scores else 0.0
-
-
-def _factors(passage: Passage | None, tokenizer: Tokenizer) -> dict[str, float]:
-    if passage is None:
-        raise ValueError("only a passage that was loaded can be weighed")
-    most = int(FULL_LENGTH * LONGEST)
-    words = len(tokenizer.words(passage.text[: most * WORD_CHARACTERS]))
-    rating = {} if passage.rating is None else {"rating": passage.rating / BEST_RATING}
-    return {"length": min(words / FULL_LENGTH, LONGEST), "weight": passage.weight, **rating}

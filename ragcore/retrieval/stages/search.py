@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 
+from ragcore.embedding.vectors import DIMENSIONS
 from ragcore.labels import gettext_noop as _
 from ragcore.ports import FuzzyIndex, Ports, one_after_the_other
 from ragcore.retrieval.names import NO_NAMES, FoundNames, find_names, with_names
@@ -22,6 +23,7 @@ TITLE_CHARACTERS = {"latin": (4, 50), "cjk": (3, 24)}  # of a question without s
 TITLE_LATIN, TITLE_CJK = 0.6, 0.4  # word similarity of titles; one wrong character spoils more trigrams of Chinese
 
 Corrections = dict[str, dict[str, float]]
+COARSE_DIMENSIONS = 384  # of the prefix that the first stage searches in large corpora; whole vectors: DIMENSIONS
 
 HALVED_FROM = 1000  # candidates, from which two halves are compared at the same time
 
@@ -132,7 +134,8 @@ class SearchCoarse:
     """Fill the pool with the hits of both arms ("lexical": BM25, "coarse": cosine of the 384-d prefix).
 
     Where comparing all whole vectors is cheaper, both arms have `exact_limit` hits, and instead of "coarse" there is
-    the arm "dense" already. The query's vector and the idf of its terms are added to state.query for later stages.
+    the arm "dense" already; `dimensions` of the note says which vectors were searched. The query's vector and the idf
+    of its terms are added to state.query for later stages.
     Neither arm needs the other.
 
     Documents whose file name or folder the question gives are hits of the lexical arm, too; state.names has them, and
@@ -159,8 +162,10 @@ class SearchCoarse:
             )
         for name, hits in (("lexical", matching), ("dense" if exact else "coarse", nearest)):
             state = state if hits is None else state.with_arm(name, hits)
-        counts = {name: len(arm) for name, arm in state.arms.items()}
-        return state.noted(**counts, **ports.backend_note)
+        figures: dict[str, int] = {name: len(arm) for name, arm in state.arms.items()}
+        if nearest is not None:
+            figures["dimensions"] = DIMENSIONS if exact else COARSE_DIMENSIONS
+        return state.noted(**figures, **ports.backend_note)
 
     def is_exact(self, ports: Ports) -> bool:
         """Whether this search compares all whole vectors."""
@@ -208,7 +213,8 @@ class SearchFine:
         if state.query.vector is None or not state.pool:
             return state.with_arm("dense", [])
         hits = self._hits(state.query, state.ids(), ports)
-        return state.with_arm("dense", hits).noted(dense=len(hits), **ports.backend_note)
+        figures = {"dense": len(hits), "compared": len(state.pool), "dimensions": DIMENSIONS}
+        return state.with_arm("dense", hits).noted(**figures, **ports.backend_note)
 
     def _hits(self, query: Query, chunks: list[int], ports: Ports) -> list[Hit]:
         look = partial(ports.vectors.fine, query, limit=self.limit)
@@ -234,7 +240,7 @@ class ComparePrefixes:
         cosines = {hit.chunk: (hit.score, rank) for rank, hit in enumerate(hits, 1)}
         candidates = tuple(c.scored("coarse", *cosines[c.chunk]) if c.chunk in cosines else c for c in state.candidates)
         return replace(state.with_arm("coarse", hits), candidates=candidates).noted(
-            compared=len(hits), **ports.backend_note
+            compared=len(hits), dimensions=COARSE_DIMENSIONS, **ports.backend_note
         )
 
 

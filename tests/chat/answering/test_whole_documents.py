@@ -6,7 +6,7 @@ from django.db import DatabaseError
 
 from accounts.models import User
 from chat.answering import retrieval
-from knowledge.models import Document
+from knowledge.models import Chunk, Document
 from tests.factories import ingest
 from tests.scripted_llm import Reply
 
@@ -32,6 +32,20 @@ async def test_a_document_named_by_the_code_in_its_first_lines_is_summed_up_from
     assert answer["status"] == "answered"
     assert "halve the number of lost links" in answer["answer"]
     assert "51 times" in (await api.generate("sum up the results of DN-0083"))["answer"]
+
+
+async def test_the_overview_of_a_long_section_names_all_of_its_subsections(api, world):
+    names = ("Radio unit", "Baseband", "Power supply", "Timing", "Cooling", "Management")
+    parts = "\n\n".join(f"### {name}\n\nThe {name.lower()} has one task. {30 * FILLER}" for name in names)
+    text = f"# Orion gateway\n\n## Subsystems\n\nThe gateway has several parts.\n\n{parts}"
+    await sync_to_async(ingest)(world.owner, world.knowledge_set, orion=text)
+    assert await Chunk.objects.filter(version__document__external_id="orion", kind="section").aexists()
+
+    answer = await api.generate("Give an overview of the subsystems")
+
+    assert answer["status"] == "answered"
+    assert [line.split("**")[1] for line in answer["answer"].splitlines() if "**" in line] == list(names)
+    assert len({citation["chunk_id"] for citation in answer["citations"]}) == len(names)
 
 
 async def test_a_document_of_another_code_is_not_summed_up(api, note):

@@ -269,6 +269,14 @@ def test_the_outline_of_a_section_without_a_written_summary_stays_out_of_the_ind
     assert without.counts == {}
 
 
+def test_the_outline_is_indexed_in_the_place_of_its_section_where_summaries_are_wanted(made):
+    result = made(*section(), options=RepresentationOptions(summaries=True), model=None)
+
+    (outline,) = [entry for entry in result.entries if entry.ordinal == 0]
+    assert (outline.kind, outline.text) == ("summary", section()[0].text)
+    assert result.counts["section.outline"] == 1
+
+
 def test_tables_and_pictures_of_a_chunk_are_entries_of_their_own(made):
     text = "The mast.\n\n![mast](picture:a.png)\n\n| Timer | Value |\n| --- | --- |\n| T300 | 100 |"
 

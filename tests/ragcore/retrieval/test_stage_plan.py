@@ -19,14 +19,15 @@ def names(mode="hybrid", **options):
 def test_a_plan_holds_the_stages_of_its_mode_in_their_order():
     assert names(rerank=False) == [
         *("correct.terms", "search.coarse", "search.fine", "boost.profile", "fuse.rsf"),
-        *("load.passages", "drop.copies", "compare.sentences", "search.graph", "fuse.graph", "cutoff.top_k"),
+        *("load.passages", "drop.copies", "compare.sentences", "weigh.quality"),
+        *("search.graph", "fuse.graph", "cutoff.top_k"),
     ]
     assert not {"search.graph", "fuse.graph"} & set(names(graph="off"))
     assert names("graph", rerank=False)[-3:] == ["search.graph", "rank.graph", "cutoff.top_k"]
     vector = ["search.coarse", "search.fine", "rank.single_arm", "load.passages", "drop.copies"]
-    vector += ["compare.sentences", "cutoff.top_k"]
+    vector += ["compare.sentences", "weigh.quality", "cutoff.top_k"]
     assert names("vector", rerank=False) == vector
-    bm25 = ["search.coarse", "rank.single_arm", "load.passages", "drop.copies", "cutoff.top_k"]
+    bm25 = ["search.coarse", "rank.single_arm", "load.passages", "drop.copies", "weigh.quality", "cutoff.top_k"]
     assert names("bm25", rerank=False, fuzzy=False) == bm25
 
 

@@ -105,4 +105,5 @@ def test_metrics_of_a_run_use_the_model_once_for_a_case(server):
 
     assert figures["judge_score"] == pytest.approx(0.7)
     assert (figures["faithfulness"], figures["answer_relevance"], figures["coherence"]) == (1, 0.8, 0.7)
-    assert len(server.requests) == 1
+    prompts = [request.body["messages"][-1]["content"] for request in server.requests]
+    assert sum("Give five scores" in prompt for prompt in prompts) == 1

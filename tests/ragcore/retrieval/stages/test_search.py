@@ -63,6 +63,18 @@ def searched(index, *, exact_limit=2, **options):
     return SearchFine(limit=2)(state, bound)
 
 
+@pytest.mark.parametrize(("exact", "numbers"), [(True, 768), (False, 384)])
+def test_the_record_says_with_how_many_numbers_vectors_were_searched(exact, numbers):
+    state = State(query=Query(text="a", terms=("a",), words=("a",), vector=np.ones(768, dtype=np.float32)))
+    bound = ports(lexical=Words(), vectors=Vectors(exact=exact))
+
+    first = SearchCoarse(limit=4, exact_limit=2)(state, bound)
+
+    assert first.pending_note["dimensions"] == numbers
+    fine = SearchFine(limit=2)(replace(first, pending_note={}), bound).pending_note
+    assert fine == ({} if exact else {"dense": 2, "compared": 5, "dimensions": 768})
+
+
 def test_where_all_whole_vectors_are_compared_the_second_stage_has_nothing_to_do():
     index = Vectors(exact=True)
 

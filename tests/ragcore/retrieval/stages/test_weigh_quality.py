@@ -62,6 +62,21 @@ def test_a_heavier_document_overtakes_a_little_better_one():
     assert list(weighed(passage(1, LONG), heavy, scores=[0.6, 0.5], name="fuse.rsf")) == [2, 1]
 
 
+def test_by_its_weight_alone_neither_length_nor_votes_count():
+    short, heavy = replace(passage(1, "word"), rating=1.0), replace(passage(2, LONG), weight=2.0)
+
+    state = WeighQuality(only_weight=True)(state_of(short, heavy, scores=[0.9, 0.5], name="fuse.rsf"), ports())
+
+    assert {c.chunk: c.scores["weigh.quality"] for c in state.candidates} == {2: 1.0, 1: 0.9}
+    assert state.candidates[0].detail["weigh.quality"] == {"similarity": 0.5, "weight": 2.0}
+
+
+def test_where_all_weights_are_normal_nothing_is_weighed():
+    state = state_of(passage(1, "word"), passage(2, LONG), scores=[0.9, 0.5])
+
+    assert WeighQuality(only_weight=True)(state, ports()) is state
+
+
 def test_logits_become_probabilities():
     found = similarities_of([2.0, 0.0, -2.0], ScoreScale(cliff=0.8, low=0.0))
 
