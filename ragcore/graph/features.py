@@ -9,10 +9,10 @@ from functools import lru_cache
 
 import numpy as np
 
-from ragcore.graph.question_kind import KindOfQuestion
 from ragcore.graph.relation_groups import groups_of, object_kind
 from ragcore.graph.triples import Triple, entity_name, relation_words, short_name
 from ragcore.ports import Embedder, FloatArray, Tokenizer
+from ragcore.text.fact_question import KindOfQuestion
 from ragcore.text.normalise import normalise_query
 from ragcore.text.tokenise import stop_words
 
