@@ -202,7 +202,7 @@ def _measured(
     explained = sum(question.weight(t) for t in question.terms & fact_terms) / question.total
     name_share = max((float(_stands(name, question.lower)) for name in (triple.subject, triple.object)), default=0.0)
     answer = triple.object if subject >= object_ else triple.subject
-    answer_kind = _answer_kind(question, answer, relation_groups, of_object=subject >= object_)
+    fits = answer_kind(question.lower, answer, relation_groups, of_object=subject >= object_)
     type_words = max(
         (_type_share(question, kind) for kind in (triple.subject_type, triple.object_type) if kind), default=0.0
     )
@@ -221,7 +221,7 @@ def _measured(
         else 0.0,
         "relation_meaning": relation_meaning,
         "asked_end": _asked_end(question.kind, subject, object_),
-        "answer_kind": answer_kind,
+        "answer_kind": fits,
         "type_words": type_words,
         "meaning": meaning,
         "meaning_relative": meaning / best_meaning,
@@ -232,7 +232,7 @@ def _measured(
         features,
         entity=entity_signal(question, triple),
         relation=min(1.0, 0.8 * len(terms & rest_terms) + 0.8 * group),
-        type=min(1.0, 0.5 * type_words + 0.5 * max(answer_kind, 0.0)),
+        type=min(1.0, 0.5 * type_words + 0.5 * max(fits, 0.0)),
         semantic=min(1.0, meaning),
     )
 
@@ -279,18 +279,21 @@ def _type_share(question: QuestionOfFacts, kind: str) -> float:
     return len(terms & question.terms) / len(terms) if terms else 0.0
 
 
-def _answer_kind(question: QuestionOfFacts, answer: str, groups: frozenset[str], *, of_object: bool) -> float:
-    """1 where the other end is of the kind that is asked for, -1 where of another one, 0 where nothing is known."""
+def answer_kind(question: str, answer: str, groups: frozenset[str], *, of_object: bool) -> float:
+    """1 where the other end is of the kind that is asked for, -1 where of another one, 0 where nothing is known.
+
+    `question` in lower case; `groups` of the relation, whose `of_object` the answer is.
+    """
     text = entity_name(answer)
     is_time, is_number = bool(_DATE.search(text)), bool(_NUMBER.search(text))
     kinds = {object_kind(g) for g in groups} if of_object else set()
-    if _TIME.search(question.lower):
+    if _TIME.search(question):
         return 1.0 if is_time or "time" in kinds else -1.0
-    if _COUNT.search(question.lower):
+    if _COUNT.search(question):
         return 1.0 if is_number else -1.0
-    if _PLACE.search(question.lower):
+    if _PLACE.search(question):
         return -1.0 if is_time or is_number else 1.0 if "place" in kinds else 0.0
-    if _PERSON.search(question.lower):
+    if _PERSON.search(question):
         return -1.0 if is_time or is_number else 1.0 if "person" in kinds else 0.0
     return 0.0
 

@@ -30,6 +30,7 @@ class _Groups:
     phrases: Mapping[tuple[str, ...], frozenset[str]]  # stemmed words
     chinese: Mapping[str, frozenset[str]]
     kinds: Mapping[str, str]
+    heads: Mapping[str, frozenset[tuple[str, ...]]]  # the first entries of each group, which say it in general
     longest: int
 
 
@@ -37,21 +38,34 @@ class _Groups:
 def _groups() -> _Groups:
     phrases: dict[tuple[str, ...], set[str]] = {}
     chinese: dict[str, set[str]] = {}
-    kinds = {}
+    kinds, heads = {}, {}
     for head, entries in read_sections("ragcore.graph", _FILE).items():
         name, kind = head.split()
         kinds[name] = kind
+        firsts = (next((e for e in entries if e.isascii() == is_latin), "") for is_latin in (True, False))
+        heads[name] = frozenset(_words(first) for first in firsts if first)
         for entry in entries:
             if entry.isascii():
-                phrases.setdefault(tuple(stem(word) for word in entry.lower().split()), set()).add(name)
+                phrases.setdefault(_words(entry), set()).add(name)
             else:
                 chinese.setdefault(entry, set()).add(name)
     return _Groups(
         {words: frozenset(names) for words, names in phrases.items()},
         {entry: frozenset(names) for entry, names in chinese.items()},
         kinds,
+        heads,
         max(map(len, phrases)),
     )
+
+
+def _words(entry: str) -> tuple[str, ...]:
+    """An entry as it is compared: stemmed words; Chinese as one."""
+    return tuple(stem(word) for word in entry.lower().split()) if entry.isascii() else (entry,)
+
+
+def is_head(group: str, words: tuple[str, ...]) -> bool:
+    """Whether words, as they are compared, say a relation in general ("leader") and not one of its kinds ("king")."""
+    return words in _groups().heads[group]
 
 
 def object_kind(group: str) -> str:
