@@ -13,7 +13,7 @@ from chat.answering.metadata import build_trace
 from chat.answering.passage_search import UnderstoodQuery
 from chat.answering.progress import explain_reasons
 from chat.answering.retrieval import SearchOutcome, final_score
-from chat.answers.source_lines import edited_words
+from chat.answers.source_lines import edited_words, fact_title
 from chat.models import Message, MessageCitation
 from chat.types import AnswerRecord, AnswerRequest, CitationFormat, CitationRecord, to_plain
 from knowledge.errors import UnmatchedFilterError
@@ -38,6 +38,7 @@ _EMPTY_REASONING: dict[str, Any] = {
     "retrieval_history": [],
     "compression_stats": {},
     "kg_context": None,
+    "fact_chain": None,
 }
 _PUBLIC_METADATA = (
     *("total_time", "rewrite_time", "retrieve_time", "rerank_time", "generate_time", "first_token_time"),
@@ -85,12 +86,13 @@ def serialize_citation(citation: CitationRecord) -> dict[str, Any]:
     """One citation of a response or of a `citations` event (docs/api-questions.md)."""
     return {
         "citation_num": citation.number,
-        "chunk_id": None if citation.attachment else citation.chunk_id,
-        "document_id": None if citation.attachment else citation.document_id,
+        "chunk_id": citation.chunk_id if citation.chunk_id > 0 else None,
+        "document_id": citation.document_id if citation.chunk_id > 0 else None,
         "attachment_id": citation.attachment or None,
+        "fact_id": citation.fact or None,
         "version": citation.version,
         "external_id": citation.external_id,
-        "title": citation.title,
+        "title": cited_title(citation),
         "page": citation.page,
         "content": citation.content,
         "score": citation.score,
@@ -149,8 +151,13 @@ def _escaped(text: str) -> str:
     return _MARKDOWN.sub(r"\\\1", text)
 
 
+def cited_title(citation: CitationRecord) -> str:
+    """The title of a source, for a fact where it is from, in the language of the caller."""
+    return fact_title(citation.external_id) if citation.fact else citation.title
+
+
 def _named(citation: CitationRecord) -> str:
-    name = " ".join(visible(citation.title or citation.external_id or f"#{citation.document_id}").split())
+    name = " ".join(visible(cited_title(citation) or citation.external_id or f"#{citation.document_id}").split())
     name = f"{name}, p. {citation.page}" if citation.page is not None else name
     return f"{name} ({edited_words(datetime.fromisoformat(citation.edited))})" if citation.edited else name
 

@@ -56,12 +56,14 @@ async def generate(
     generator, request = await route_generation(
         context,
         state.query,
-        _inside(state.sources, verdict.inside) or state.sources,
+        _inside(state.sources, verdict.inside) if verdict.inside else state.sources,
         spent=total_known_cost(ports.usage_entries),
         unavailable=ports.unavailable_models,
         files=files,
         whole_versions=state.whole_versions,
         earlier_question=verdict.earlier_question,
+        facts=ports.facts,
+        by_facts=verdict.by_facts,
     )
     if verdict.is_quoted:
         generator = model_registry.extractive_generator()
@@ -119,7 +121,7 @@ def _stated_by(ports: AnswerPorts, question: str) -> Check | None:
 
 
 def _inside(sources: Sequence[Source], documents: Collection[int]) -> list[Source]:
-    return [source for source in sources if source.passage.document in documents]
+    return [source for source in sources if source.passage.document in documents or source.passage.fact is not None]
 
 
 async def show_loop_text(context: AnswerContext, loop_text: WrittenText, sources: Sequence[Source]) -> Draft:

@@ -11,6 +11,7 @@ from functools import cached_property, partial
 
 from chat.answering.attached_files import AttachedSubject
 from chat.answering.context import SILENT_SECONDS, AnswerContext
+from chat.answering.facts import AnswerFacts
 from chat.answering.focus import focus_documents
 from chat.answering.model_routing import (
     is_free,
@@ -65,6 +66,7 @@ class AnswerPorts:
     thinking_seconds: float = 0.0  # of models that wrote these texts
     searched_forms: list[str] = field(default_factory=list)  # as far as they are for people to read
     is_context_reported: bool = False
+    facts: AnswerFacts | None = None  # for the question
 
     @cached_property
     def stage_ports(self) -> StagePorts:
@@ -192,6 +194,7 @@ class AnswerPorts:
             unavailable=self.unavailable_models,
             critique=critique,
             files=run.files,
+            facts=self.facts,
         )
         try:
             with self.context.deadline.paused():
@@ -212,7 +215,8 @@ class AnswerPorts:
     async def build_context(self, state: AnswerState, *, run: StageRun = StageRun()) -> AnswerState:
         """Numbered sources from the passages, as without a loop."""
         steps = context_steps(run.options or self.context.config.options)
-        return await run_stages(build_stages(steps), state, self.stage_ports)
+        built = await run_stages(build_stages(steps), state, self.stage_ports)
+        return replace(built, sources=self.facts.with_sources(built.sources)) if self.facts is not None else built
 
     async def load_sections(self, chunks: Sequence[int], *, max_tokens: int) -> list[tuple[Passage, ...]]:
         """See ragcore.ports.PassageStore.siblings."""

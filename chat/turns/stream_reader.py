@@ -15,7 +15,7 @@ from django.utils.translation import gettext as _
 from accounts.scope import Scope
 from chat.concurrency.executors import run_db
 from chat.concurrency.redis_client import alive_key, client, events_key
-from chat.models import Message, MessageCitation
+from chat.models import FactCitation, Message, MessageCitation
 from chat.selectors import citations_of, documents_openable
 from chat.serializers import serialize_citation
 from chat.turns.stream_hub import Queue, decode, hub
@@ -122,7 +122,11 @@ def stored_events(message: Message, after: int) -> list[Event]:
     if message.state == Message.State.FAILED:
         error = {"code": message.error_code, "message": message.error_message, "message_data": message.error_data}
         return _numbered(after, ("error", error))
-    citations = [serialize_citation(_record(row)) for row in citations_of(message=message) if row.cited]
+    records = [
+        *(_record(row) for row in citations_of(message=message) if row.cited),
+        *(_fact_record(row) for row in message.fact_citations.filter(cited=True)),
+    ]
+    citations = [serialize_citation(record) for record in sorted(records, key=lambda record: record.number)]
     ending = {
         "message_id": str(message.pk),
         "status": message.status,
@@ -143,6 +147,28 @@ def stored_events(message: Message, after: int) -> list[Event]:
 
 def _numbered(after: int, *events: tuple[EventType, dict[str, Any]]) -> list[Event]:
     return [Event(sequence=after + n, type=kind, data=data) for n, (kind, data) in enumerate(events, 1)]
+
+
+def _fact_record(row: FactCitation) -> CitationRecord:
+    return CitationRecord(
+        number=row.number,
+        chunk_id=-1,
+        document_id=-1,
+        version_id=-1,
+        version=1,
+        external_id=row.file,
+        title="",
+        page=None,
+        content=row.excerpt,
+        score=row.score,
+        confidence=row.confidence,
+        position=row.position,
+        segment=row.segment,
+        weak=row.weak,
+        cited=row.cited,
+        relevance=row.relevance,
+        fact=row.triple_id,
+    )
 
 
 def _record(row: MessageCitation) -> CitationRecord:

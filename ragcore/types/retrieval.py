@@ -147,6 +147,7 @@ class Passage:
     start: int = 0  # where the chunk's own text begins in `text`
     categories: tuple[str, ...] = ()  # the document's attribute "category"
     difficulty: str = ""  # the document's attribute of this name
+    fact: int | None = None  # the imported fact that it states; then chunk, document and version are none, and below 0
     sentences: SentenceVectors | None = field(default=None, compare=False, repr=False)  # of those that are known
 
 
