@@ -35,6 +35,7 @@ from ragcore.llm.generators import EndEvent
 from ragcore.llm.usage import MeteredStream, UsageEntry, purpose_of_prompt, total_known_cost
 from ragcore.options import AnswerOptions
 from ragcore.ports import ChatModel, GenerationRequest, LLMGenerator
+from ragcore.retrieval.stages.graph import ARM as GRAPH
 from ragcore.stage_ports import StagePorts
 from ragcore.text.lexicon import TermLexicon
 from ragcore.text.normalise import normalise_query
@@ -178,7 +179,10 @@ class AnswerPorts:
         self.searched_forms += [form for form in (query, *outcome.queries) if _comparable(form) not in hidden]
         if run.reports_first_search:
             await self.report_context(len(outcome.hits), self.other_forms())
-        ranked = tuple(Ranked(passage=passage, score=final_score(candidate)) for passage, candidate in outcome.hits)
+        ranked = tuple(
+            Ranked(passage=passage, score=final_score(candidate), by_graph=GRAPH in candidate.detail)
+            for passage, candidate in outcome.hits
+        )
         ranked = (*attached, *ranked)
         return SearchResult(ranked=ranked, relevant=outcome.retrieved.relevant, seconds=outcome.seconds)
 

@@ -46,8 +46,9 @@ class RelevanceJudge:
 
     def of_source(self, source: Source) -> float:
         """That this source alone answers it: what it adds to the score of a text that has nothing to do with it."""
-        if source.passage.fact in self.stated:
-            return self.stated[source.passage.fact]
+        fact = source.passage.fact
+        if fact is not None and fact in self.stated:
+            return self.stated[fact]
         if judges_across(self.embedder) and sources_across(self.question, [source]):
             judged = score_answerability(
                 self.question, [source], tokenizer=self.tokenizer, embedder=self.embedder, idf=self.idf

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache, lru_cache
 
@@ -102,6 +102,26 @@ def groups_of(text: str) -> frozenset[str]:
     for match in find_chinese(text):
         groups |= match.groups
     return frozenset(groups)
+
+
+@dataclass(frozen=True, slots=True)
+class Phrase:
+    """Words that may say a relation: stemmed ones, or a Chinese entry; `groups`: of the lists, () where it has none."""
+
+    words: tuple[str, ...]
+    groups: frozenset[str] = frozenset()
+
+
+def phrases_of(text: str) -> Iterator[Phrase]:
+    """The phrases of the lists in a text, its other words one by one, and a Chinese text as a whole."""
+    words = tuple(latin_words(text))
+    matches = find_groups(words)
+    inside = {place for match in matches for place in range(match.start, match.end)}
+    yield from (Phrase(words[match.start : match.end], match.groups) for match in matches)
+    yield from (Phrase((word,)) for at, word in enumerate(words) if at not in inside and word.isascii())
+    yield from (Phrase((text[match.start : match.end],), match.groups) for match in find_chinese(text))
+    if not text.isascii():
+        yield Phrase((text.strip(),))
 
 
 @cache

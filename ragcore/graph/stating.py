@@ -8,12 +8,12 @@ that the question word asks for. What a fact leaves open ("in 1990", "in FR2", "
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
 
 from ragcore.graph.features import answer_kind, stands_whole
-from ragcore.graph.relation_groups import find_chinese, find_groups, groups_of, is_head, latin_words, object_kind
+from ragcore.graph.relation_groups import Phrase, groups_of, is_head, object_kind, phrases_of
 from ragcore.graph.retrieval import ScoredTriple
 from ragcore.graph.triples import Triple, entity_name, relation_words, sentence, short_name
 from ragcore.ports import Tokenizer
@@ -113,11 +113,11 @@ class _Asked:
         types = (triple.subject_type, triple.object_type)
         groups = groups_of(relation)
         fit = answer_kind(self.text, answer, groups, of_object=of_object)
-        said = set(_phrases(relation))
-        matching = [phrase for phrase in _phrases(rest) if _is_asked(phrase, said, groups, fits=fit > 0)]
+        said = set(phrases_of(relation))
+        matching = [phrase for phrase in phrases_of(rest) if _is_asked(phrase, said, groups, fits=fit > 0)]
         if not matching or fit < 0 or _LEAVES_OPEN.search(rest):
             return None
-        explained = (*matching, *(_Phrase((stem(word),)) for name in types for word in relation_words(name).split()))
+        explained = (*matching, *(Phrase((stem(word),)) for name in types for word in relation_words(name).split()))
         return entity_name(answer) if self._is_explained(rest, explained) else None
 
     def _form(self, name: str) -> str:
@@ -133,7 +133,7 @@ class _Asked:
             text = text.replace(form, " | ")
         return text
 
-    def _is_explained(self, rest: str, phrases: Sequence[_Phrase]) -> bool:
+    def _is_explained(self, rest: str, phrases: Sequence[Phrase]) -> bool:
         """Whether nothing stands in the rest of the question that is neither said by phrases nor how is asked."""
         words = {word for phrase in phrases for word in phrase.words}
         for word in sorted((word for word in words if not word.isascii()), key=len, reverse=True):
@@ -148,27 +148,7 @@ class _Asked:
         return all(word in usual or word in words or stem(word) in words | usual_stems for word in left)
 
 
-@dataclass(frozen=True, slots=True)
-class _Phrase:
-    """Words that say a relation: stemmed ones, or a Chinese entry; `groups`: of the list, () where it has none."""
-
-    words: tuple[str, ...]
-    groups: frozenset[str] = frozenset()
-
-
-def _phrases(text: str) -> Iterator[_Phrase]:
-    """The phrases of the lists in a text, and its other words one by one."""
-    words = tuple(latin_words(text))
-    matches = find_groups(words)
-    inside = {place for match in matches for place in range(match.start, match.end)}
-    yield from (_Phrase(words[match.start : match.end], match.groups) for match in matches)
-    yield from (_Phrase((word,)) for at, word in enumerate(words) if at not in inside and word.isascii())
-    yield from (_Phrase((text[match.start : match.end],), match.groups) for match in find_chinese(text))
-    if not text.isascii():
-        yield _Phrase((text.strip(),))
-
-
-def _is_asked(phrase: _Phrase, said: set[_Phrase], groups: frozenset[str], *, fits: bool) -> bool:
+def _is_asked(phrase: Phrase, said: set[Phrase], groups: frozenset[str], *, fits: bool) -> bool:
     """Whether words of the question say the relation: the same ones, or others of one meaning.
 
     A king and a mayor are both leaders and not the same: of two words one must say the relation in general, or the
