@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import uuid
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -21,6 +21,7 @@ from chat.serializers import serialize_citation
 from chat.turns.stream_hub import Queue, decode, hub
 from chat.turns.stream_log import FINAL
 from chat.types import CitationRecord, Event, EventType
+from knowledge.selectors.triples import triples_named
 
 logger = logging.getLogger(__name__)
 
@@ -74,12 +75,26 @@ async def _redact_citations(event: Event, scope: Scope) -> Event:
     if not citations:
         return event
     try:
-        openable = await run_db(documents_openable, scope=scope, document_ids={c["document_id"] for c in citations})
+        openable = await run_db(_sources_openable, scope, citations)
     except DatabaseError:
         logger.exception("sources are withheld: rights cannot be checked")
         openable = set()
-    visible = [c if c["document_id"] in openable else {**c, **WITHHELD} for c in citations]
+    visible = [c if _source_key(c) in openable else {**c, **WITHHELD} for c in citations]
     return replace(event, data={**event.data, "citations": visible})
+
+
+def _sources_openable(scope: Scope, citations: Sequence[dict[str, Any]]) -> set[tuple[str, int]]:
+    keys = [_source_key(citation) for citation in citations]
+    documents = {number for kind, number in keys if kind == "document"}
+    facts = [number for kind, number in keys if kind == "fact"]
+    seen = triples_named(scope=scope, ids=facts).order_by().values_list("pk", flat=True) if facts else ()
+    openable = documents_openable(scope=scope, document_ids=documents)
+    return {*(("document", pk) for pk in openable), *(("fact", pk) for pk in seen)}
+
+
+def _source_key(citation: dict[str, Any]) -> tuple[str, int]:
+    """By what the rights to a source are judged."""
+    return ("fact", citation["fact_id"]) if citation.get("fact_id") else ("document", citation["document_id"])
 
 
 async def _read_entries(message_id: uuid.UUID | str, after: int) -> list[Event]:

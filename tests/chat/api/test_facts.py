@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import io
+import re
 import time
 
 import pytest
 from django.urls import reverse
 
 from accounts.selectors import scope_for
+from chat.answers.approval import answer_approve
 from chat.concurrency.executors import run_db
 from chat.conversations.sharing import link_create
-from chat.models import FactCitation
+from chat.errors import FactsNotApprovableError
+from chat.models import FactCitation, Message
 from chat.pages.shared_view import shared_turns
-from knowledge.models import KnowledgeSet, Triple
+from knowledge.models import Chunk, KnowledgeSet, Triple
 from knowledge.services.fact_decisions import fact_reject
 from knowledge.services.triples import import_delete, triples_import
 from tests.chat.conftest import sse
@@ -209,7 +212,12 @@ async def test_a_model_reads_facts_and_their_chain(api, world, llm):
 
 async def test_a_model_is_told_of_facts_behind_the_passages(api, world, llm):
     await run_db(facts_add, world, STEPS, name="steps.csv")
-    llm.default = Reply(texts=("Four steps [1], or 7 [4].",))
+
+    def both(request):
+        number = re.search(r"\[Source (\d+)\] \(File: fact, imported", request.body["messages"][-1]["content"])[1]
+        return Reply(texts=(f"The random access procedure has four steps [1]. By a list it has 7 steps [{number}].",))
+
+    llm.respond = both
 
     answer = await api.generate(RESPONSE, cache=False)
 
@@ -329,8 +337,24 @@ async def test_who_may_not_see_a_fact_sees_nothing_of_it_in_answers_of_others(ap
     await client_login(client, world.reader)
     panel = await run_db(client.get, reverse("chat:source", args=[answer["message_id"], 1]))
     assert panel.status_code == 404
-    turn = await run_db(client.get, reverse("chat:turn", args=[answer["message_id"]]))
+    turn = await run_db(client.get, reverse("chat:message", args=[answer["message_id"]]))
     assert "countries.csv" not in turn.content.decode()
+
+
+async def test_an_answer_that_cites_facts_is_not_approved(api, world):
+    await run_db(facts_add, world)
+    answer = await api.generate(QUESTION, cache=False)
+
+    def approve():
+        chunk = Chunk.objects.filter(version__document=world.documents["ra"]).first()
+        message = Message.objects.get(pk=answer["message_id"])
+        answer_approve(
+            scope=scope_for(world.owner), actor=world.owner, question=QUESTION, answer=STATED, chunks=[chunk],
+            message=message,
+        )  # fmt: skip
+
+    with pytest.raises(FactsNotApprovableError):
+        await run_db(approve)
 
 
 async def test_ten_thousand_facts_about_one_thing_take_bounded_time(api, world):
