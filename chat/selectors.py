@@ -12,7 +12,7 @@ from django.db.models import Count, Exists, F, OuterRef, QuerySet
 from accounts.errors import NotFoundError
 from accounts.scope import Scope
 from chat.branches import branches_of
-from chat.models import Conversation, Message, MessageCitation
+from chat.models import Conversation, FactCitation, Message, MessageCitation
 from chat.types import AnswerRecord, AnswerRequest
 from knowledge.selectors import chunk_get, documents_readable
 from knowledge.selectors.answer_space import citations_askable
@@ -222,8 +222,9 @@ def citations_still_askable(*, scope: Scope, request: AnswerRequest, record: Ans
     return citations_askable(scope=scope, cited=cited, sets=request.sets, filters=request.filters)
 
 
-def sources_of(message_id: str) -> list[MessageCitation]:
-    """The sources of a message, cited or not, in order; the caller has checked that the message is the reader's."""
-    return list(
-        MessageCitation.objects.filter(message_id=message_id).select_related("document", "chunk").order_by("number")
-    )
+def sources_of(message_id: str) -> list[MessageCitation | FactCitation]:
+    """The passages and facts that a message rests on, cited or not, in order; the caller has checked that the message
+    is the reader's."""
+    passages = MessageCitation.objects.filter(message_id=message_id).select_related("document", "chunk")
+    facts = FactCitation.objects.filter(message_id=message_id)
+    return sorted([*passages, *facts], key=lambda row: row.number)

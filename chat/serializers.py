@@ -14,7 +14,7 @@ from chat.answering.passage_search import UnderstoodQuery
 from chat.answering.progress import explain_reasons
 from chat.answering.retrieval import SearchOutcome, final_score
 from chat.answers.source_lines import edited_words, fact_title
-from chat.models import Message, MessageCitation
+from chat.models import FactCitation, Message, MessageCitation
 from chat.types import AnswerRecord, AnswerRequest, CitationFormat, CitationRecord, to_plain
 from knowledge.errors import UnmatchedFilterError
 from knowledge.search_profile import Retrieved
@@ -194,10 +194,19 @@ def serialize_hits(retrieved: Retrieved, *, trace: bool, understood: UnderstoodQ
     }
 
 
-def serialize_sources(rows: Iterable[MessageCitation]) -> list[dict[str, Any]]:
-    """The sources of an answer as the second form lists them, cited or not."""
+def serialize_sources(rows: Iterable[MessageCitation | FactCitation]) -> list[dict[str, Any]]:
+    """The sources of an answer as the second form lists them, cited or not. A fact has no id of a passage."""
     return [
         {
+            "id": None,
+            "title": fact_title(row.file),
+            "content": row.excerpt,
+            "score": row.score,
+            "source": row.file,
+            "citation_id": row.number,
+        }
+        if isinstance(row, FactCitation)
+        else {
             "id": row.chunk_id,
             "title": row.document.title,
             "content": row.chunk.text,
@@ -209,10 +218,14 @@ def serialize_sources(rows: Iterable[MessageCitation]) -> list[dict[str, Any]]:
     ]
 
 
-def serialize_source_citations(rows: Iterable[MessageCitation]) -> list[dict[str, Any]]:
+def serialize_source_citations(rows: Iterable[MessageCitation | FactCitation]) -> list[dict[str, Any]]:
     """The citations of an answer as the second form lists them."""
     return [
-        {"citation_num": row.number, "source_id": row.chunk_id, "confidence": row.confidence}
+        {
+            "citation_num": row.number,
+            "source_id": None if isinstance(row, FactCitation) else row.chunk_id,
+            "confidence": row.confidence,
+        }
         for row in rows
         if row.cited
     ]

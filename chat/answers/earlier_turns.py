@@ -44,8 +44,8 @@ def earlier_hidden(*, scope: Scope, path: Sequence[uuid.UUID]) -> dict[uuid.UUID
         cited.setdefault(message, []).append(chunk)
     attached = Counter(AttachmentCitation.objects.filter(message__in=path).values_list("message_id", flat=True))
     facts = list(FactCitation.objects.filter(message__in=path))
-    seen = facts_shown(scope=scope, citations=facts)
-    closed_facts = Counter(row.message_id for row in facts if row.triple_id not in seen)
+    visible_facts = facts_shown(scope=scope, citations=facts)
+    closed_facts = Counter(row.message_id for row in facts if row.triple_id not in visible_facts)
     chunks = {chunk for chunk_ids in cited.values() for chunk in chunk_ids}
     readable = set(chunks_readable(scope=scope).filter(pk__in=chunks).order_by().values_list("pk", flat=True))
     hidden: dict[uuid.UUID, int] = {}

@@ -81,11 +81,11 @@ def chain_shown(*, scope: Scope, message: Message, number: int) -> Sequence[Mapp
 
     () without one, and where the person may not see all of its facts now.
     """
-    told = (message.trace.get("reasoning") or {}).get("fact_chain") or {}
-    if number not in {fact["citation_num"] for fact in told.get("facts", ())}:
+    used = (message.trace.get("reasoning") or {}).get("fact_chain") or {}
+    if number not in {fact["citation_num"] for fact in used.get("facts", ())}:
         return ()
-    ids = {fact["id"] for fact in told.get("facts", ())}
+    ids = {fact["id"] for fact in used.get("facts", ())}
     if not ids or triples_named(scope=scope, ids=list(ids)).count() < len(ids):
         return ()
-    steps: Sequence[Mapping[str, Any]] = told["chain"]
+    steps: Sequence[Mapping[str, Any]] = used["chain"]
     return steps

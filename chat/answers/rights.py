@@ -80,8 +80,8 @@ def answer_rights(*, scope: Scope, message: Message) -> AnswerRights:
     earlier = hidden_before(scope=scope, message=message)
     citations = list(message.citations.select_related("document", "version", "chunk"))
     facts = list(message.fact_citations.all())
-    seen = facts_shown(scope=scope, citations=facts)
-    return _rights(message, citations, chunks_shown(scope=scope, citations=citations), earlier, facts, seen)
+    visible_facts = facts_shown(scope=scope, citations=facts)
+    return _rights(message, citations, chunks_shown(scope=scope, citations=citations), earlier, facts, visible_facts)
 
 
 def answers_rights(*, scope: Scope, messages: Sequence[Message], path: Sequence[UUID]) -> list[AnswerRights]:
@@ -92,9 +92,9 @@ def answers_rights(*, scope: Scope, messages: Sequence[Message], path: Sequence[
     readable = chunks_shown(scope=scope, citations=[citation for some in citations_of.values() for citation in some])
     earlier = earlier_hidden(scope=scope, path=path)
     facts_of = {message.pk: list(message.fact_citations.all()) for message in messages}
-    seen = facts_shown(scope=scope, citations=[row for rows in facts_of.values() for row in rows])
+    visible_facts = facts_shown(scope=scope, citations=[row for rows in facts_of.values() for row in rows])
     return [
-        _rights(message, citations_of[message.pk], readable, earlier[message.pk], facts_of[message.pk], seen)
+        _rights(message, citations_of[message.pk], readable, earlier[message.pk], facts_of[message.pk], visible_facts)
         for message in messages
     ]
 
@@ -130,12 +130,12 @@ def _rights(
     readable: Collection[int],
     earlier: int,
     facts: Sequence[FactCitation],
-    seen: Collection[int],
+    visible_facts: Collection[int],
 ) -> AnswerRights:
     ordered = sorted(citations, key=lambda citation: citation.number)
     readable_numbers = frozenset(citation.number for citation in ordered if citation.chunk_id in readable)
     hidden = len(ordered) - len(readable_numbers) + sources_lost(message=message, documents=len(ordered))
-    hidden += sum(row.triple_id not in seen for row in facts)
+    hidden += sum(row.triple_id not in visible_facts for row in facts)
     if is_written(message):
         hidden += earlier + is_unaccounted(message.status, message.answer)
     return AnswerRights(
@@ -144,7 +144,7 @@ def _rights(
         readable=readable_numbers,
         hidden=hidden,
         facts=facts,
-        readable_facts=frozenset(row.triple_id for row in facts if row.triple_id in seen),
+        readable_facts=frozenset(row.triple_id for row in facts if row.triple_id in visible_facts),
         hidden_earlier=earlier,
     )
 

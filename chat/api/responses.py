@@ -266,7 +266,7 @@ class BatchOut(Out):
 
 
 class SourceOut(Out):
-    id: int
+    id: int | None = Field(description="null: an imported fact, which is no passage.")
     title: str
     content: str
     score: float
@@ -276,7 +276,7 @@ class SourceOut(Out):
 
 class SourceCitationOut(Out):
     citation_num: int
-    source_id: int
+    source_id: int | None
     confidence: float
 
 

@@ -272,7 +272,7 @@ def turn_views(*, scope: Scope, messages: Iterable[Message]) -> list[TurnView]:
     versions = selectors.versions_of(messages=rows)
     files, names = attached_citations(scope=scope, messages=rows), attached_names(scope=scope, messages=rows)
     facts = facts_cited(messages=rows)
-    seen = facts_shown(scope=scope, citations=[row for some in facts.values() for row in some])
+    visible_facts = facts_shown(scope=scope, citations=[row for some in facts.values() for row in some])
     names_of_sets = dict(sets_readable(scope=scope).values_list("pk", name_in_language())) if facts else {}
     lexicon, asked_in = lexicon_of_person(scope=scope), sets_asked_in(scope=scope, messages=rows)
     views_shown = [
@@ -282,7 +282,7 @@ def turn_views(*, scope: Scope, messages: Iterable[Message]) -> list[TurnView]:
             sources=with_facts(
                 with_files(view.sources, files.get(view.message.pk, ())),
                 facts.get(view.message.pk, ()),
-                readable=seen,
+                readable=visible_facts,
                 sets=names_of_sets,
             ),
             figures=figures.get(view.message.pk, ()),

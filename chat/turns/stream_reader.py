@@ -87,9 +87,9 @@ def _sources_openable(scope: Scope, citations: Sequence[dict[str, Any]]) -> set[
     keys = [_source_key(citation) for citation in citations]
     documents = {number for kind, number in keys if kind == "document"}
     facts = [number for kind, number in keys if kind == "fact"]
-    seen = triples_named(scope=scope, ids=facts).order_by().values_list("pk", flat=True) if facts else ()
+    visible_ids = triples_named(scope=scope, ids=facts).order_by().values_list("pk", flat=True) if facts else ()
     openable = documents_openable(scope=scope, document_ids=documents)
-    return {*(("document", pk) for pk in openable), *(("fact", pk) for pk in seen)}
+    return {*(("document", pk) for pk in openable), *(("fact", pk) for pk in visible_ids)}
 
 
 def _source_key(citation: dict[str, Any]) -> tuple[str, int]:

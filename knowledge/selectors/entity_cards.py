@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from django.db.models import Count, Exists, OuterRef, Q, QuerySet
+from django.utils.translation import pgettext_lazy
 
 from accounts.scope import Scope
 from knowledge.indexes.graph_triples import entity_key
@@ -24,6 +25,17 @@ CARDS = 8  # entities of a passage that are shown
 CARD_FACTS = 12  # of a passage
 _SURE_KINDS = frozenset(("term", "abbreviation", "identifier"))
 
+TYPE_WORDS = {  # of the types that come with the product; another one of the list is shown as it is written there
+    "PERSON": pgettext_lazy("type of entity", "Person"),
+    "ORGANIZATION": pgettext_lazy("type of entity", "Organisation"),
+    "CONCEPT": pgettext_lazy("type of entity", "Concept"),
+    "METHOD": pgettext_lazy("type of entity", "Method"),
+    "TECHNOLOGY": pgettext_lazy("type of entity", "Technology"),
+    "DATASET": pgettext_lazy("type of entity", "Dataset"),
+    "METRIC": pgettext_lazy("type of entity", "Metric"),
+    "TOOL": pgettext_lazy("type of entity", "Tool"),
+    "PAPER": pgettext_lazy("type of entity", "Paper"),
+}
 EXPORTED = 1000  # entities that are read at once
 
 
@@ -38,8 +50,9 @@ class EntityRow:
 
     @property
     def type(self) -> str:
-        """By the words of its name (`ragcore.graph.entity_types`); "" where they tell none."""
-        return entity_type(self.entity.name).name
+        """In words, by those of its name (`ragcore.graph.entity_types`); "" where they tell none."""
+        name = entity_type(self.entity.name).name
+        return str(TYPE_WORDS.get(name, name))
 
     @property
     def confidence(self) -> float:

@@ -122,15 +122,20 @@ def _with_origins(
     stated: Mapping[int, StatedFact],
     language: Language,
 ) -> list[KnownFact]:
-    """The facts with their file or passage, in their order; those that are gone meanwhile are left out."""
+    """The facts with their file or passage, in their order; those that are gone meanwhile are left out.
+
+    Of facts that were read in passages only those that state the answer.
+    """
     rows = {row.pk: row for row in triples_named(scope=scope, ids=[scored.id for scored in triples])}
     chunks = [row.chunk_id for row in rows.values() if row.chunk_id is not None]
     passages = passages_load(scope=scope, visible=index.visible, chunks=chunks) if chunks else {}
     facts = []
     for scored in triples:
         row = rows.get(scored.id)
-        if row is None or (row.document_id is not None and row.chunk_id not in passages):
+        if row is None:
             continue
+        if row.document_id is not None and (scored.id not in stated or row.chunk_id not in passages):
+            continue  # what only belongs to the question is read in its passage, where the search finds that
         text = stated[scored.id].text if scored.id in stated else sentence(scored.triple, language)
         facts.append(
             KnownFact(

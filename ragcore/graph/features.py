@@ -271,9 +271,9 @@ def type_signal(question: str, triple: Triple) -> float:
     names = {relation_words(name) for name in (triple.subject_type, triple.object_type) if name} | kinds
     names_of_ends = f"{_lower(triple.subject)} | {_lower(triple.object)}"
     keywords = {word for name in names for word in (*_keywords_of_types().get(name, ()), name)}
-    said = {word for word in keywords if stands_whole(word, question) and not stands_whole(word, names_of_ends)}
-    inside = {word for word in said if any(word != other and stands_whole(word, other) for other in said)}
-    return min(1.0, TYPE_KEYWORD * len(said - inside))
+    present = {word for word in keywords if stands_whole(word, question) and not stands_whole(word, names_of_ends)}
+    inside = {word for word in present if any(word != other and stands_whole(word, other) for other in present)}
+    return min(1.0, TYPE_KEYWORD * len(present - inside))
 
 
 @cache

@@ -63,16 +63,16 @@ def facts_stating(
     plain = normalise_query(question)
     if _YES_OR_NO.search(plain) or (kind.kind != "relationship" and _HOW.search(plain)):
         return ()
-    asked, language = _Asked(plain.lower(), kind.kind, tokenizer), language or language_of(plain)
+    reading, language = _Reading(plain.lower(), kind.kind, tokenizer), language or language_of(plain)
     stated: dict[str, StatedFact] = {}
     for scored in triples:
-        if (answer := asked.answer_in(scored.triple)) is not None:
-            text = asked.statement(scored.triple, answer, language)
+        if (answer := reading.answer_in(scored.triple)) is not None:
+            text = reading.statement(scored.triple, answer, language)
             stated.setdefault(text.lower(), StatedFact(id=scored.id, triple=scored.triple, answer=answer, text=text))
     return tuple(stated.values())[:MOST_STATED]
 
 
-class _Asked:
+class _Reading:
     """A question, in lower case, that facts are held against."""
 
     def __init__(self, text: str, kind: str, tokenizer: Tokenizer) -> None:
@@ -113,8 +113,8 @@ class _Asked:
         types = (triple.subject_type, triple.object_type)
         groups = groups_of(relation)
         fit = answer_kind(self.text, answer, groups, of_object=of_object)
-        said = set(phrases_of(relation))
-        matching = [phrase for phrase in phrases_of(rest) if _is_asked(phrase, said, groups, fits=fit > 0)]
+        relation_phrases = set(phrases_of(relation))
+        matching = [phrase for phrase in phrases_of(rest) if _is_asked(phrase, relation_phrases, groups, fits=fit > 0)]
         if not matching or fit < 0 or _LEAVES_OPEN.search(rest):
             return None
         explained = (*matching, *(Phrase((stem(word),)) for name in types for word in relation_words(name).split()))
@@ -144,11 +144,11 @@ class _Asked:
             | (_words(self.kind) if self.kind in ("relationship", "type") else frozenset())
         )
         usual_stems = {stem(word) for word in usual if word.isascii()}
-        left = (w for w in self.tokenizer.words(rest) if any(c.isalnum() for c in w))
-        return all(word in usual or word in words or stem(word) in words | usual_stems for word in left)
+        rest_words = (w for w in self.tokenizer.words(rest) if any(c.isalnum() for c in w))
+        return all(word in usual or word in words or stem(word) in words | usual_stems for word in rest_words)
 
 
-def _is_asked(phrase: Phrase, said: set[Phrase], groups: frozenset[str], *, fits: bool) -> bool:
+def _is_asked(phrase: Phrase, relation: set[Phrase], groups: frozenset[str], *, fits: bool) -> bool:
     """Whether words of the question say the relation: the same ones, or others of one meaning.
 
     A king and a mayor are both leaders and not the same: of two words one must say the relation in general, or the
@@ -156,7 +156,7 @@ def _is_asked(phrase: Phrase, said: set[Phrase], groups: frozenset[str], *, fits
     """
     if all(word in stop_words() or word in _words("question") for word in phrase.words):
         return False
-    for other in said:
+    for other in relation:
         if _are_forms(phrase.words, other.words):
             return True
         for group in phrase.groups & other.groups & groups:
@@ -167,9 +167,9 @@ def _is_asked(phrase: Phrase, said: set[Phrase], groups: frozenset[str], *, fits
     return False
 
 
-def _are_forms(words: tuple[str, ...], others: tuple[str, ...]) -> bool:
+def _are_forms(words: tuple[str, ...], second: tuple[str, ...]) -> bool:
     """Whether phrases have a word in common, or forms of one."""
-    pairs = ((word, other) for word in words for other in others if word not in stop_words())
+    pairs = ((word, other) for word in words for other in second if word not in stop_words())
     return any(word == other or _have_one_beginning(word, other) for word, other in pairs)
 
 

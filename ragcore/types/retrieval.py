@@ -281,9 +281,8 @@ class State:
     reasons: Mapping[int, tuple[str, ...]] = field(default_factory=dict)  # document -> why it has a boost
     alpha_shift: float = 0.0  # what the profile adds to alpha, in [-0.1, 0.1]
     names: Mapping[int, str] = field(default_factory=dict)  # document -> its name, of which the question has a part
-    named_documents: frozenset[int] = (
-        frozenset()
-    )  # documents whose whole name the question gives: they lead every ranking
+    # documents whose whole name the question gives: they lead every ranking
+    named_documents: frozenset[int] = frozenset()
     graph: Mapping[str, Any] = field(default_factory=dict)  # what the graph of entities tells of the question
     scale: ScoreScale | None = None  # of the scores "rerank"; None: nothing was reranked
     # the running stage's note; the runner moves it into the stage's record

@@ -94,6 +94,16 @@ async def test_a_stream_cites_facts(api, world):
     assert citations[0]["title"] == "fact, imported from countries.csv"
 
 
+async def test_the_second_form_lists_facts_among_its_sources(api, world):
+    await run_db(facts_add, world)
+
+    answer = (await api.post("/api/v1/rag/query", {"query": QUESTION})).json()
+
+    [source] = answer["sources"]
+    assert (source["id"], source["title"], source["content"]) == (None, "fact, imported from countries.csv", STATED)
+    assert [citation["citation_num"] for citation in answer["citations"]] == [source["citation_id"]]
+
+
 async def test_a_fact_and_a_passage_that_contradict_each_other_are_both_shown(api, world):
     before = await api.generate(RESPONSE, cache=False)
     assert "four steps" in before["answer"]
@@ -295,7 +305,7 @@ async def test_an_answer_from_facts_is_kept_while_its_facts_are_there(api, world
     again = await api.generate(QUESTION)
     assert (again["metadata"]["cache"], again["citations"][0]["fact_id"] is None) == ("exact", False)
 
-    await run_db(import_delete, scope=scope_for(world.owner), actor=world.owner, import_id=imported)
+    await run_db(lambda: import_delete(scope=scope_for(world.owner), actor=world.owner, import_id=imported))
     assert (await api.generate(QUESTION))["status"] != "answered"
 
 
@@ -304,7 +314,7 @@ async def test_a_rejected_fact_answers_nothing(api, world):
     assert (await api.generate(QUESTION))["status"] == "answered"
     fact = await run_db(Triple.objects.get, relation="leader")
 
-    await run_db(fact_reject, scope=scope_for(world.owner), actor=world.owner, triple_id=fact.pk)
+    await run_db(lambda: fact_reject(scope=scope_for(world.owner), actor=world.owner, triple_id=fact.pk))
 
     assert (await api.generate(QUESTION))["status"] != "answered"
 
