@@ -30,15 +30,10 @@ logger = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AnswerFacts:
-    """Facts for one question. `has_model`: whether a language model writes, which also uses those that belong to it."""
+    """Facts for one question; all of them are sources of its answer. `has_model`: whether a language model writes."""
 
     of_question: FactsOfQuestion
     has_model: bool
-
-    @property
-    def used(self) -> list[KnownFact]:
-        """Facts that stand among the sources."""
-        return [fact for fact in self.of_question.facts if fact.states or self.has_model]
 
     @property
     def stated(self) -> list[KnownFact]:
@@ -56,7 +51,7 @@ class AnswerFacts:
         """The sources, and behind them, numbered on, those of the facts: none of the others loses its place."""
         joined = list(sources)
         chunks = {source.passage.chunk for source in sources}
-        for fact in self.used:
+        for fact in self.of_question.facts:
             passage = fact.passage or passage_of(fact)
             if passage.chunk not in chunks:
                 chunks.add(passage.chunk)
@@ -94,7 +89,7 @@ class AnswerFacts:
     def instructions(self, sources: Sequence[Source]) -> str:
         """What a language model is told of the facts among its sources; "" without any."""
         number = {_key(source): source.number for source in sources}
-        numbers = sorted({number[_key_of(fact)] for fact in self.used if _key_of(fact) in number})
+        numbers = sorted({number[_key_of(fact)] for fact in self.of_question.facts if _key_of(fact) in number})
         if not numbers:
             return ""
         chain = fenced(self.of_question.answer.chain.text)
@@ -162,7 +157,7 @@ def answer_facts(context: AnswerContext, state: AnswerState) -> AnswerFacts | No
     """
     if not context.has_facts:
         return None
-    request = context.request
+    request, has_model = context.request, model_registry.chat_model() is not None
     try:
         facts = facts_for_answer(
             scope=context.scope,
@@ -170,11 +165,12 @@ def answer_facts(context: AnswerContext, state: AnswerState) -> AnswerFacts | No
             sets=request.sets,
             filters=request.filters,
             prompt_type=request.prompt_type,
+            with_related=has_model,
         )
     except (RagError, DatabaseFailure):
         logger.exception("facts for an answer could not be read")
         return None
-    return AnswerFacts(of_question=facts, has_model=model_registry.chat_model() is not None) if facts else None
+    return AnswerFacts(of_question=facts, has_model=has_model) if facts else None
 
 
 def join_facts(facts: AnswerFacts, state: AnswerState, verdict: Verdict) -> tuple[AnswerState, Verdict]:

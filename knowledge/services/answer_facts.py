@@ -77,8 +77,11 @@ def facts_for_answer(
     sets: Sequence[int] = (),
     filters: Filters | None = None,
     prompt_type: str | None = None,
+    with_related: bool = False,
 ) -> FactsOfQuestion | None:
     """What the asker may know of facts about a name of the question; None without any.
+
+    `with_related`: also imported facts that say something of what is asked and leave a part of it open.
 
     `filters` are those of documents: with them imported facts, which are of none, are left out. Bounded, however many
     facts a name has (`ScopedTriples`).
@@ -88,17 +91,16 @@ def facts_for_answer(
     plain = corrected(text, misspelt_entities(text, index))
     if not find_entities(plain, index):
         return None
-    search, kind = (
-        triple_search(index, CachingEmbedder(model_registry.embedder())),
-        kind_of_question(plain, prompt_type),
-    )
+    search = triple_search(index, CachingEmbedder(model_registry.embedder()))
+    kind = kind_of_question(plain, prompt_type)
     triples = search.search(plain, kind=kind, n_results=RETRIEVED)
     language = language_of(text)
     stated = {
         fact.id: fact for fact in facts_stating(plain, kind, triples, tokenizer=search.tokenizer, language=language)
     }
-    chosen = [*(t for t in triples if t.id in stated), *(t for t in triples if t.id not in stated and _is_about(t))]
-    facts = _with_origins(scope, index, chosen[:IN_CHAIN], stated, language)
+    related = [t for t in triples if t.id not in stated and _is_about(t)] if with_related else []
+    chosen = [*(t for t in triples if t.id in stated), *related]
+    facts = _with_origins(scope, index, chosen, stated, language)[:IN_CHAIN]
     if not facts:
         return None
     by_id = {scored.id: scored for scored in chosen}
