@@ -115,6 +115,8 @@ class _Reading:
         fit = answer_kind(self.text, answer, groups, of_object=of_object)
         relation_phrases = set(phrases_of(relation))
         matching = [phrase for phrase in phrases_of(rest) if _is_asked(phrase, relation_phrases, groups, fits=fit > 0)]
+        if not relation.isascii() and relation in rest:
+            matching.append(Phrase((relation,)))
         if not matching or fit < 0 or _LEAVES_OPEN.search(rest):
             return None
         explained = (*matching, *(Phrase((stem(word),)) for name in types for word in relation_words(name).split()))

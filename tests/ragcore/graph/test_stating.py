@@ -18,6 +18,7 @@ MORE = (
     triple("根特 | 人口 | 262219"),
     triple("比利时 | 领导人 | 夏尔·米歇尔"),
     triple("Orion gateway | is a | router"),
+    triple("载波聚合 | 标准 | TS 36.300"),
 )
 
 
@@ -40,6 +41,7 @@ def stated(question, facts=MORE, prompt_type=None):
         ("What is the population of Ghent?", ["262219"]),
         ("What is the maximum bandwidth of a RedCap device?", ["20 MHz"]),
         ("根特的人口是多少？", ["262219"]),
+        ("载波聚合的标准是什么？", ["TS 36.300"]),
         ("比利时的领导人是谁？", ["夏尔·米歇尔"]),
         ("谁是比利时的领导人？", ["夏尔·米歇尔"]),
         ("What is Orion gateway?", ["router"]),
@@ -67,6 +69,8 @@ def test_a_fact_that_says_all_that_is_asked_answers(question, answers):
         "When was Belgium founded?",
         "When was Charles Michel born?",
         "根特的面积是多少？",
+        "载波聚合的最新标准是什么？",
+        "载波聚合最多支持多少个载波？",
         "为什么根特的人口是262219？",
         "leader",
         "",
