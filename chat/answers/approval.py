@@ -117,10 +117,7 @@ def answer_approve(
     sources, FactsNotApprovableError, and NotFoundError for a source that the person may not open or that is not live.
     """
     question, answer = " ".join(question.split()), answer.strip()[:LONGEST_ANSWER]
-    if not question or not answer or not chunks:
-        raise NotApprovableError
-    if message is not None and message.fact_citations.filter(cited=True).exists():
-        raise FactsNotApprovableError
+    _check_approvable(question, answer, chunks, message)
     sources = list(dict.fromkeys(chunks))[:MOST_SOURCES]
     readable = set(
         documents_readable(scope=scope)
@@ -159,6 +156,13 @@ def answer_approve(
     )
     audit_record(actor=actor, action="answer.approve", target=f"#{approved.pk}", answer=approved.pk)
     return approved
+
+
+def _check_approvable(question: str, answer: str, chunks: Sequence[Chunk], message: Message | None) -> None:
+    if not question or not answer or not chunks:
+        raise NotApprovableError
+    if message is not None and message.fact_citations.filter(cited=True).exists():
+        raise FactsNotApprovableError
 
 
 def _replace(earlier: ApprovedAnswer, actor: User) -> None:
