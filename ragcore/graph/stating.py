@@ -25,6 +25,7 @@ from ragcore.text.word_lists import read_section
 from ragcore.types import Language
 
 MOST_STATED = 5  # facts that answer together: several leaders, or what two imports say differently
+SURE_TYPE = 0.8  # from which a type is asked for; "What is X?" wants more than that X is a device
 COMMON_LETTERS = 4  # from which two forms are one word: "leads", "leader"
 ASKED_BY_WORD = frozenset({"time", "place", "number"})  # "when", "where", "how many" leave no doubt what is asked for
 _LEAVES_OPEN = re.compile(
@@ -63,7 +64,7 @@ def facts_stating(
     plain = normalise_query(question)
     if _YES_OR_NO.search(plain) or (kind.kind != "relationship" and _HOW.search(plain)):
         return ()
-    reading, language = _Reading(plain.lower(), kind.kind, tokenizer), language or language_of(plain)
+    reading, language = _Reading(plain.lower(), kind, tokenizer), language or language_of(plain)
     stated: dict[str, StatedFact] = {}
     for scored in triples:
         if (answer := reading.answer_in(scored.triple)) is not None:
@@ -75,9 +76,10 @@ def facts_stating(
 class _Reading:
     """A question, in lower case, that facts are held against."""
 
-    def __init__(self, text: str, kind: str, tokenizer: Tokenizer) -> None:
+    def __init__(self, text: str, kind: KindOfQuestion, tokenizer: Tokenizer) -> None:
         self.text = text
-        self.kind = kind
+        self.kind = kind.kind
+        self.wants_type = kind.kind == "type" and kind.confidence >= SURE_TYPE
         self.tokenizer = tokenizer
 
     def answer_in(self, triple: Triple) -> str | None:
@@ -88,7 +90,7 @@ class _Reading:
             return relation_words(triple.relation) if both else None
         if bool(subject) == bool(object_):
             return None  # both ends are named, or none
-        known_type = triple.subject_type if subject else triple.object_type
+        known_type = (triple.subject_type if subject else triple.object_type) if self.wants_type else ""
         rest = self._without(subject or object_)
         if self.kind == "type" or (subject and relation_words(triple.relation) in _words("is a")):
             return self._type_in(triple, known_type, rest, of_subject=bool(subject))

@@ -19,6 +19,7 @@ MORE = (
     triple("比利时 | 领导人 | 夏尔·米歇尔"),
     triple("Orion gateway | is a | router"),
     triple("载波聚合 | 标准 | TS 36.300"),
+    triple("Schiphol | runways | 6", subject_type="Airport"),
 )
 
 
@@ -72,6 +73,7 @@ def test_a_fact_that_says_all_that_is_asked_answers(question, answers):
         "载波聚合的最新标准是什么？",
         "载波聚合最多支持多少个载波？",
         "为什么根特的人口是262219？",
+        "What is Schiphol?",  # whose type is known, and nothing that it is
         "leader",
         "",
     ],
