@@ -75,6 +75,7 @@ def answer_context(request: HttpRequest, *, message: Message) -> dict[str, Any]:
         "answer_html": answer_html(message) if rights.is_whole else "",
         "withheld": rights.hidden,
         "citations": [citation for citation in rights.citations if citation.number in rights.readable],
+        "facts": [row for row in rights.facts if row.triple_id in rights.readable_facts],
         "metadata_text": _readable_json(message.metadata) if is_told else "",
         "trace_text": _readable_json(message.trace) if is_told else "",
     }

@@ -40,6 +40,13 @@ class NotApprovableError(PermanentError):
     default_message = "An approved answer needs a question, an answer and at least one source."
 
 
+class FactsNotApprovableError(PermanentError):
+    """An answer that cites imported facts was to be approved: nothing says when such a fact has changed."""
+
+    code = "facts_not_approvable"
+    default_message = "An answer that cites imported facts cannot be approved, because nobody is told when they change."
+
+
 class ExportBusyError(FileBusyError):
     """Other files of answers are being made; this one's turn did not come in time."""
 

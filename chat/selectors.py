@@ -12,11 +12,12 @@ from django.db.models import Count, Exists, F, OuterRef, QuerySet
 from accounts.errors import NotFoundError
 from accounts.scope import Scope
 from chat.branches import branches_of
-from chat.models import Conversation, Message, MessageCitation
+from chat.models import Conversation, FactCitation, Message, MessageCitation
 from chat.types import AnswerRecord, AnswerRequest
 from knowledge.selectors import chunk_get, documents_readable
 from knowledge.selectors.answer_space import citations_askable
 from knowledge.selectors.passages import chunks_readable
+from knowledge.selectors.triples import facts_askable
 
 NAMESPACE = uuid.UUID("5b0e2a5e-8d57-4f6b-9d0c-4a1c4c1f3f61")
 
@@ -139,9 +140,9 @@ def message_get(*, scope: Scope, message_id: uuid.UUID | str) -> Message:
 
 
 def source_numbers(message: Message) -> list[int]:
-    """Numbers of all sources of an answer, documents and attached files, in order."""
-    documents = message.citations.values_list("number", flat=True)
-    return sorted([*documents, *message.attachment_citations.values_list("number", flat=True)])
+    """Numbers of all sources of an answer, documents, attached files and facts, in order."""
+    kinds = (message.citations, message.attachment_citations, message.fact_citations)
+    return sorted(number for rows in kinds for number in rows.values_list("number", flat=True))
 
 
 def lost_documents(*, message: str) -> Exists:
@@ -214,12 +215,16 @@ def documents_openable(*, scope: Scope, document_ids: set[int]) -> set[int]:
 
 def citations_still_askable(*, scope: Scope, request: AnswerRequest, record: AnswerRecord) -> bool:
     """Whether a search of this asker could find every source of an answer at this moment."""
-    cited = [(citation.chunk_id, citation.version_id, citation.document_id) for citation in record.citations]
+    facts = [citation.fact for citation in record.citations if citation.fact]
+    cited = [(c.chunk_id, c.version_id, c.document_id) for c in record.citations if not c.fact]
+    if not facts_askable(scope=scope, facts=facts, sets=request.sets, filters=request.filters):
+        return False
     return citations_askable(scope=scope, cited=cited, sets=request.sets, filters=request.filters)
 
 
-def sources_of(message_id: str) -> list[MessageCitation]:
-    """The sources of a message, cited or not, in order; the caller has checked that the message is the reader's."""
-    return list(
-        MessageCitation.objects.filter(message_id=message_id).select_related("document", "chunk").order_by("number")
-    )
+def sources_of(message_id: str) -> list[MessageCitation | FactCitation]:
+    """The passages and facts that a message rests on, cited or not, in order; the caller has checked that the message
+    is the reader's."""
+    passages = MessageCitation.objects.filter(message_id=message_id).select_related("document", "chunk")
+    facts = FactCitation.objects.filter(message_id=message_id)
+    return sorted([*passages, *facts], key=lambda row: row.number)

@@ -13,8 +13,8 @@ from chat.answering.metadata import build_trace
 from chat.answering.passage_search import UnderstoodQuery
 from chat.answering.progress import explain_reasons
 from chat.answering.retrieval import SearchOutcome, final_score
-from chat.answers.source_lines import edited_words
-from chat.models import Message, MessageCitation
+from chat.answers.source_lines import edited_words, fact_title
+from chat.models import FactCitation, Message, MessageCitation
 from chat.types import AnswerRecord, AnswerRequest, CitationFormat, CitationRecord, to_plain
 from knowledge.errors import UnmatchedFilterError
 from knowledge.search_profile import Retrieved
@@ -38,6 +38,7 @@ _EMPTY_REASONING: dict[str, Any] = {
     "retrieval_history": [],
     "compression_stats": {},
     "kg_context": None,
+    "fact_chain": None,
 }
 _PUBLIC_METADATA = (
     *("total_time", "rewrite_time", "retrieve_time", "rerank_time", "generate_time", "first_token_time"),
@@ -85,12 +86,13 @@ def serialize_citation(citation: CitationRecord) -> dict[str, Any]:
     """One citation of a response or of a `citations` event (docs/api-questions.md)."""
     return {
         "citation_num": citation.number,
-        "chunk_id": None if citation.attachment else citation.chunk_id,
-        "document_id": None if citation.attachment else citation.document_id,
+        "chunk_id": citation.chunk_id if citation.chunk_id > 0 else None,
+        "document_id": citation.document_id if citation.chunk_id > 0 else None,
         "attachment_id": citation.attachment or None,
+        "fact_id": citation.fact or None,
         "version": citation.version,
         "external_id": citation.external_id,
-        "title": citation.title,
+        "title": cited_title(citation),
         "page": citation.page,
         "content": citation.content,
         "score": citation.score,
@@ -149,8 +151,13 @@ def _escaped(text: str) -> str:
     return _MARKDOWN.sub(r"\\\1", text)
 
 
+def cited_title(citation: CitationRecord) -> str:
+    """The title of a source, for a fact where it is from, in the language of the caller."""
+    return fact_title(citation.external_id) if citation.fact else citation.title
+
+
 def _named(citation: CitationRecord) -> str:
-    name = " ".join(visible(citation.title or citation.external_id or f"#{citation.document_id}").split())
+    name = " ".join(visible(cited_title(citation) or citation.external_id or f"#{citation.document_id}").split())
     name = f"{name}, p. {citation.page}" if citation.page is not None else name
     return f"{name} ({edited_words(datetime.fromisoformat(citation.edited))})" if citation.edited else name
 
@@ -187,10 +194,19 @@ def serialize_hits(retrieved: Retrieved, *, trace: bool, understood: UnderstoodQ
     }
 
 
-def serialize_sources(rows: Iterable[MessageCitation]) -> list[dict[str, Any]]:
-    """The sources of an answer as the second form lists them, cited or not."""
+def serialize_sources(rows: Iterable[MessageCitation | FactCitation]) -> list[dict[str, Any]]:
+    """The sources of an answer as the second form lists them, cited or not. A fact has no id of a passage."""
     return [
         {
+            "id": None,
+            "title": fact_title(row.file),
+            "content": row.excerpt,
+            "score": row.score,
+            "source": row.file,
+            "citation_id": row.number,
+        }
+        if isinstance(row, FactCitation)
+        else {
             "id": row.chunk_id,
             "title": row.document.title,
             "content": row.chunk.text,
@@ -202,10 +218,14 @@ def serialize_sources(rows: Iterable[MessageCitation]) -> list[dict[str, Any]]:
     ]
 
 
-def serialize_source_citations(rows: Iterable[MessageCitation]) -> list[dict[str, Any]]:
+def serialize_source_citations(rows: Iterable[MessageCitation | FactCitation]) -> list[dict[str, Any]]:
     """The citations of an answer as the second form lists them."""
     return [
-        {"citation_num": row.number, "source_id": row.chunk_id, "confidence": row.confidence}
+        {
+            "citation_num": row.number,
+            "source_id": None if isinstance(row, FactCitation) else row.chunk_id,
+            "confidence": row.confidence,
+        }
         for row in rows
         if row.cited
     ]

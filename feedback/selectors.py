@@ -8,10 +8,10 @@ from django.db.models import Count, Exists, OuterRef, Q, QuerySet
 
 from accounts.errors import NotFoundError
 from accounts.scope import Scope
-from chat.models import Conversation, MessageCitation
+from chat.models import Conversation, FactCitation, MessageCitation
 from chat.selectors import lost_documents
 from feedback.models import BadCase, CaseMove, Signal, Vote
-from knowledge.selectors import documents_readable, sets_managed
+from knowledge.selectors import documents_readable, sets_managed, sets_readable
 from knowledge.selectors.readers import reader_lists, readers_condition
 
 
@@ -90,5 +90,7 @@ def about_sets_of(*, scope: Scope, message: str) -> Q:
     )
     cited = MessageCitation.objects.filter(message=OuterRef(message))
     hidden = cited.exclude(document__in=documents_readable(scope=scope).order_by().values("pk"))
-    is_open = ~Q(Exists(hidden)) & ~Q(lost_documents(message=message))
+    facts = FactCitation.objects.filter(message=OuterRef(message))
+    closed_facts = facts.exclude(knowledge_set_id__in=sets_readable(scope=scope).order_by().values("pk"))
+    is_open = ~Q(Exists(hidden)) & ~Q(Exists(closed_facts)) & ~Q(lost_documents(message=message))
     return (Q(Exists(asked_in)) | Q(Exists(cited.filter(document__sets__in=sets)))) & is_open

@@ -27,9 +27,9 @@ from bench.triples.questions import MaskedQuestion, load
 from ragcore.embedding.minilm import EmbeddedEmbedder
 from ragcore.graph.features import FEATURES
 from ragcore.graph.memory import MemoryTriples
-from ragcore.graph.question_kind import kind_of_question
 from ragcore.graph.retrieval import CANDIDATES, DEFAULT_RESULTS, ScoredTriple, SignalWeights, TripleSearch
 from ragcore.metrics.bootstrap import mean_interval, paired_interval
+from ragcore.text.fact_question import kind_of_question
 from ragcore.text.tokenise import JiebaTokenizer
 
 WEIGHTS = Path("ragcore/graph/triple_weights.json")

@@ -20,8 +20,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from ragcore.graph.question_kind import TripleQuestionKind
 from ragcore.graph.triples import Triple, entity_name, name_key
+from ragcore.types.answering import FactTarget
 
 _ARTICLE = re.compile(r"\b(?:the|an?) $", re.IGNORECASE)
 
@@ -32,7 +32,7 @@ class MaskedQuestion:
 
     text: str
     masked: str  # subject, object, relation or type
-    kind: TripleQuestionKind
+    kind: FactTarget
     relevant: frozenset[int]
     group: str  # what is left out together when weights are learned
 

@@ -53,6 +53,7 @@ class Verdict:
     is_doubtful: bool = False  # nobody need be asked either: they hardly do
     earlier_question: str = ""  # the question behind the one before it, where it is answered in its conversation
     inside: frozenset[int] = frozenset()  # the documents that answer it there; empty: any
+    by_facts: bool = False  # nothing but facts answers
     is_quoted: bool = False  # no passage is near by words or meaning, so no model is asked: sentences are quoted
 
 

@@ -25,6 +25,7 @@ from chat.selectors import documents_cited_before
 from chat.types import AnswerRequest, EventSink
 from knowledge.search_profile import is_lexicon_on
 from knowledge.selectors.lexicon import lexicon_of_person
+from knowledge.services.answer_facts import any_facts
 from knowledge.types import RetrievalRequest
 from ragcore.model_limits import limits_of
 from ragcore.stage_ports import Lexicon
@@ -107,6 +108,7 @@ class AnswerContext:
     summary: str = ""  # of turns that are too old for the history
     cited_before: tuple[int, ...] = ()  # documents of the answer before this turn, the first cited one first
     may_be_approved: bool = True  # False: the tenant has no approved answer at all
+    has_facts: bool = False  # whether the tenant has any
 
     @property
     def history(self) -> tuple[Turn, ...]:
@@ -149,6 +151,7 @@ async def build_context(
         summary=message.conversation.summary,
         cited_before=loaded.cited_before,
         may_be_approved=loaded.may_be_approved,
+        has_facts=loaded.has_facts,
     )
 
 
@@ -162,6 +165,7 @@ class _Loaded:
     lexicon: Lexicon | None
     cited_before: tuple[int, ...]
     may_be_approved: bool
+    has_facts: bool
 
 
 def _load(*, scope: Scope, user: User, request: AnswerRequest, message: Message) -> _Loaded:
@@ -181,6 +185,7 @@ def _load(*, scope: Scope, user: User, request: AnswerRequest, message: Message)
         lexicon=_lexicon(scope, request, config),
         cited_before=cited,
         may_be_approved=any_approved(tenant_id=scope.tenant_id),
+        has_facts=any_facts(tenant_id=scope.tenant_id),
     )
 
 

@@ -54,18 +54,20 @@ async def generate(
     if state.answer_text is not None:
         return await show_loop_text(context, state.answer_text, state.sources)
     await context.events("step", name="write", detail=_("Writing"))
-    inside = _inside(state.sources, verdict.inside)
     generator, request = await route_generation(
         context,
         state.query,
-        inside or state.sources,
+        _inside(state.sources, verdict.inside) if verdict.inside else state.sources,
         spent=total_known_cost(ports.usage_entries),
         unavailable=ports.unavailable_models,
         files=files,
+        facts=ports.facts,
+        by_facts=verdict.by_facts,
     )
+    further = _inside(state.further_sources, verdict.inside) if verdict.inside else state.further_sources
     request = replace(
         request,
-        further_sources=tuple(_inside(state.further_sources, verdict.inside)) if inside else state.further_sources,
+        further_sources=tuple(further),
         whole_versions=state.whole_versions,
         earlier_question=verdict.earlier_question,
     )
@@ -125,7 +127,7 @@ def _stated_by(ports: AnswerPorts, question: str) -> Check | None:
 
 
 def _inside(sources: Sequence[Source], documents: Collection[int]) -> list[Source]:
-    return [source for source in sources if source.passage.document in documents]
+    return [source for source in sources if source.passage.document in documents or source.passage.fact is not None]
 
 
 async def show_loop_text(context: AnswerContext, loop_text: WrittenText, sources: Sequence[Source]) -> Draft:

@@ -194,6 +194,7 @@ def _uncited(source: Source, relevance: Mapping[int, float]) -> CitationRecord:
 
 def _citation(source: Source, **values: Any) -> CitationRecord:
     passage = source.passage
+    is_fact = passage.fact is not None
     return CitationRecord(
         number=source.number,
         chunk_id=passage.chunk,
@@ -203,9 +204,10 @@ def _citation(source: Source, **values: Any) -> CitationRecord:
         external_id=passage.external_id,
         title=passage.title,
         page=passage.page,
-        content=passage.text[passage.start : passage.start + EXCERPT_CHARACTERS],
+        content=passage.text if is_fact else passage.text[passage.start : passage.start + EXCERPT_CHARACTERS],
         score=round(source.score, 4),
-        attachment=passage.external_id if passage.chunk < 0 else "",
+        attachment=passage.external_id if passage.chunk < 0 and not is_fact else "",
+        fact=passage.fact or 0,
         **values,
     )
 

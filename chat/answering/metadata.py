@@ -52,6 +52,7 @@ def add_metadata(
         **build_reasoning(preparation.state, draft, ports.searches, evidence),
         "unmentioned_words": _unmentioned(record, preparation),
         "kg_context": _graph(ports),
+        "fact_chain": ports.facts.told(record) if ports.facts is not None else None,
     }
     return replace(record, metadata=metadata, reasoning=reasoning)
 

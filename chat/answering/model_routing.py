@@ -9,6 +9,7 @@ from decimal import Decimal
 from chat.answering.answer_config import AnswerConfig
 from chat.answering.attached_files import AttachedSubject
 from chat.answering.context import AnswerContext
+from chat.answering.facts import AnswerFacts
 from chat.concurrency.executors import run_cpu
 from chat.conversations.memory import history_window
 from knowledge import model_registry
@@ -18,7 +19,7 @@ from ragcore.llm.fallback import FallbackGenerator
 from ragcore.llm.generators import EndEvent, RoutedGenerator, UnavailableGenerator
 from ragcore.llm.tiers import Price, RoutingDecision, Tier, choose_tier, generation_complexity
 from ragcore.llm.usage import CostBudget, MeteredStream, UsageEntry
-from ragcore.ports import ChatMessage, GenerationRequest, LLMGenerator
+from ragcore.ports import AnswerPart, ChatMessage, GenerationRequest, LLMGenerator
 from ragcore.prompts import load
 from ragcore.prompts.languages import language_name
 from ragcore.prompts.refusals import refusal
@@ -40,17 +41,19 @@ async def route_generation(
     unavailable: Collection[str] = (),
     critique: str = "",
     files: AttachedSubject | None = None,
+    facts: AnswerFacts | None = None,
+    by_facts: bool = False,
 ) -> tuple[LLMGenerator, GenerationRequest]:
     """The generator for this question, and its request; the extractive one where there is no language model.
 
     `spent`: the cost of the answer so far, which counts towards its limit; `unavailable`: names of models that are not
-    asked again; `critique`: what was wrong with the answer before; `files`: that the question is about.
-    A generator chosen by tier is a RoutedGenerator, which says why.
+    asked again; `critique`: what was wrong with the answer before; `files`: that the question is about; `facts`: for
+    the question, `by_facts`: nothing else answers it. A generator chosen by tier is a RoutedGenerator, which says why.
     """
     options = context.config.options
     messages: tuple[ChatMessage, ...] = ()
     if model_registry.chat_model() is not None:
-        messages = await run_cpu(build_messages, context, query, sources, critique=critique, files=files)
+        messages = await run_cpu(build_messages, context, query, sources, critique=critique, files=files, facts=facts)
     request = GenerationRequest(
         question=query,
         sources=tuple(sources),
@@ -60,7 +63,7 @@ async def route_generation(
         temperature=options.temperature,
         max_tokens=options.max_tokens,
         is_thorough=options.mode == RESEARCH,
-        parts=files.parts(sources) if files is not None else (),
+        parts=_parts(query, sources, files, facts, by_facts=by_facts),
     )
     estimated_tokens = context.request.constraints.estimated_tokens
     generator = await run_cpu(_generator, request, context.config, estimated_tokens, spent)
@@ -74,6 +77,7 @@ def build_messages(
     *,
     critique: str = "",
     files: AttachedSubject | None = None,
+    facts: AnswerFacts | None = None,
 ) -> tuple[ChatMessage, ...]:
     """The system prompt, the earlier turns that fit, and the sources with the question.
 
@@ -107,6 +111,8 @@ def build_messages(
     question = load("answer_user").render(context=render_context(sources), question=fenced(query))
     if files is not None and (instructions := files.instructions(sources)):
         question = f"{question}\n\n{instructions}"
+    if facts is not None and (chain := facts.instructions(sources)):
+        question = f"{question}\n\n{chain}"
     if critique:
         question = f"{question}\n\n{load('answer_critique').render(critique=fenced(critique))}"
     return (
@@ -115,6 +121,20 @@ def build_messages(
         *earlier,
         ChatMessage(role="user", content=question),
     )
+
+
+def _parts(
+    query: str,
+    sources: Sequence[Source],
+    files: AttachedSubject | None,
+    facts: AnswerFacts | None,
+    *,
+    by_facts: bool,
+) -> tuple[AnswerPart, ...]:
+    """How an answer is put together from quotations; () for one answer from all sources."""
+    if files is not None:
+        return files.parts(sources)
+    return facts.parts(query, sources, alone=by_facts) if facts is not None else ()
 
 
 def recap_message(summary: str, language: str) -> ChatMessage:

@@ -14,6 +14,7 @@ from chat.answering.attached_files import AttachedSubject, attached_subject, is_
 from chat.answering.cache import WAIT_SECONDS, from_cache, is_cacheable, through_cache
 from chat.answering.cache_key import cache_key, understand_by_rules
 from chat.answering.context import AnswerContext
+from chat.answering.facts import AnswerFacts, answer_facts, join_facts, without_facts
 from chat.answering.generation import (
     generate,
     raise_if_degraded,
@@ -86,6 +87,8 @@ async def compute_answer(context: AnswerContext, ports: AnswerPorts | None = Non
         record = await run_cpu(small_talk_record, draft.text)
     else:
         files = await run_db(attached_subject, context, state) if context.attached is not None else None
+        if files is None:
+            ports.facts = await run_db(answer_facts, context, state)
         preparation = await retrieve(context, ports, state, files=files)
         raise_if_degraded(context, preparation.state)
         draft, record = await answer_from_sources(context, ports, preparation)
@@ -110,6 +113,7 @@ async def answer_from_sources(
     state, files = preparation.state, preparation.files
     if context.stop.is_set():
         return await end_stopped(context, ports, state)
+    state, facts = replace(state, sources=without_facts(state.sources)), ports.facts
     outcome, options, sources = ports.main_search(state), context.config.options, state.sources
     introduction = files.introduction() if files is not None else ""
     await ports.report_context(len(sources), ports.other_forms(state.standalone))
@@ -123,25 +127,43 @@ async def answer_from_sources(
         state, outcome, verdict, sources = wide.state, wide.outcome, wide.verdict, wide.state.sources
     if not verdict.is_answerable and files is not None:
         sources = tuple(files.closest_first(sources))
-    if not sources:
+    is_stated = facts is not None and bool(facts.stated)
+    if not sources and not is_stated:
         draft = await refuse(context, introduction=introduction)
         checked = await run_cpu(check_answer, draft.text, (), options=options, status="refused")
         return draft, await run_cpu(build_record, checked, outcome)
-    if not verdict.is_answerable:
+    if not verdict.is_answerable and not is_stated:
         return await list_search_results(
             context, state.query, outcome, sources[:MAX_RESULTS], introduction=introduction
         )
+    own_verdict = partial(_is_answerable, context, state, outcome, sources, facts)
+    if facts is not None:
+        state, verdict = join_facts(facts, state, verdict)
     state = await complete_tables(context, state)
     if asks_changes(question_core(state.query)):
         state = await complete_editions(context, state)
-    own_verdict = partial(answers_by_probability, context, state, outcome, sources)
     draft = await generate(context, ports, state, verdict, is_answerable=own_verdict, files=files)
     llm = ports.stage_ports.llm if options.judge_support and not verdict.is_quoted else None
-    record = await ground_draft(context, draft, state, outcome, llm=llm, files=files, is_summary=bool(whole))
+    record = await ground_draft(
+        context, draft, state, outcome, llm=llm, files=files, facts=facts, is_summary=bool(whole)
+    )
     if draft.degraded:  # also when what could be put together is a refusal
         record = replace(record, status="degraded")
     most = min(verdict.most_confidence, DOUBTED_CONFIDENCE if DOUBTED in draft.warnings else 1.0)
     return draft, replace(record, confidence=round(min(record.confidence, most), 4))
+
+
+async def _is_answerable(
+    context: AnswerContext,
+    state: AnswerState,
+    outcome: SearchOutcome,
+    passages: Sequence[Source],
+    facts: AnswerFacts | None,
+) -> bool:
+    """Whether the refusal of a language model is not believed: a fact states the answer, or the passages surely do."""
+    if facts is not None and facts.stated:
+        return True
+    return await answers_by_probability(context, state, outcome, passages)
 
 
 async def _judge(
@@ -163,6 +185,7 @@ async def ground_draft(
     *,
     llm: LlmClient | None = None,
     files: AttachedSubject | None = None,
+    facts: AnswerFacts | None = None,
     is_summary: bool = False,
 ) -> AnswerRecord:
     """The draft against its sources; what could not be checked is a warning of the draft.
@@ -175,6 +198,7 @@ async def ground_draft(
         judge = None
     else:
         judge = relevance_judge(files.plain_question if files is not None else state.query, outcome)
+        judge = replace(judge, stated=facts.weights) if facts is not None else judge
     status = "degraded" if draft.degraded else "answered"
     sources = sources_of_text(draft.text, draft.model, state)
     check = partial(

@@ -11,6 +11,7 @@ from functools import cached_property, partial
 
 from chat.answering.attached_files import AttachedSubject
 from chat.answering.context import SILENT_SECONDS, AnswerContext
+from chat.answering.facts import AnswerFacts
 from chat.answering.focus import focus_documents
 from chat.answering.model_routing import (
     is_free,
@@ -34,6 +35,7 @@ from ragcore.llm.generators import EndEvent
 from ragcore.llm.usage import MeteredStream, UsageEntry, purpose_of_prompt, total_known_cost
 from ragcore.options import AnswerOptions
 from ragcore.ports import ChatModel, GenerationRequest, LLMGenerator
+from ragcore.retrieval.stages.graph import ARM as GRAPH
 from ragcore.stage_ports import StagePorts
 from ragcore.text.lexicon import TermLexicon
 from ragcore.text.normalise import normalise_query
@@ -65,6 +67,7 @@ class AnswerPorts:
     thinking_seconds: float = 0.0  # of models that wrote these texts
     searched_forms: list[str] = field(default_factory=list)  # as far as they are for people to read
     is_context_reported: bool = False
+    facts: AnswerFacts | None = None  # for the question
 
     @cached_property
     def stage_ports(self) -> StagePorts:
@@ -176,7 +179,10 @@ class AnswerPorts:
         self.searched_forms += [form for form in (query, *outcome.queries) if _comparable(form) not in hidden]
         if run.reports_first_search:
             await self.report_context(len(outcome.hits), self.other_forms())
-        ranked = tuple(Ranked(passage=passage, score=final_score(candidate)) for passage, candidate in outcome.hits)
+        ranked = tuple(
+            Ranked(passage=passage, score=final_score(candidate), by_graph=GRAPH in candidate.detail)
+            for passage, candidate in outcome.hits
+        )
         ranked = (*attached, *ranked)
         return SearchResult(ranked=ranked, relevant=outcome.retrieved.relevant, seconds=outcome.seconds)
 
@@ -192,6 +198,7 @@ class AnswerPorts:
             unavailable=self.unavailable_models,
             critique=critique,
             files=run.files,
+            facts=self.facts,
         )
         try:
             with self.context.deadline.paused():
@@ -212,7 +219,8 @@ class AnswerPorts:
     async def build_context(self, state: AnswerState, *, run: StageRun = StageRun()) -> AnswerState:
         """Numbered sources from the passages, as without a loop."""
         steps = context_steps(run.options or self.context.config.options)
-        return await run_stages(build_stages(steps), state, self.stage_ports)
+        built = await run_stages(build_stages(steps), state, self.stage_ports)
+        return replace(built, sources=self.facts.with_sources(built.sources)) if self.facts is not None else built
 
     async def load_sections(self, chunks: Sequence[int], *, max_tokens: int) -> list[tuple[Passage, ...]]:
         """See ragcore.ports.PassageStore.siblings."""

@@ -22,7 +22,7 @@ from accounts.errors import NotFoundError
 from accounts.models import User
 from accounts.scope import Scope
 from accounts.services import audit_record
-from chat.errors import NotApprovableError
+from chat.errors import FactsNotApprovableError, NotApprovableError
 from chat.models import ApprovedAnswer, ApprovedSource, Message
 from knowledge.models import Chunk
 from knowledge.selectors import documents_readable, sets_managed
@@ -114,11 +114,10 @@ def answer_approve(
     Answers to the same question that the actor could withdraw are replaced, and their owners told; others stay.
 
     The caller has checked that the person reviews the question. Raises NotApprovableError without question, answer or
-    sources, and NotFoundError for a source that the person may not open or that is not live.
+    sources, FactsNotApprovableError, and NotFoundError for a source that the person may not open or that is not live.
     """
     question, answer = " ".join(question.split()), answer.strip()[:LONGEST_ANSWER]
-    if not question or not answer or not chunks:
-        raise NotApprovableError
+    _check_approvable(question, answer, chunks, message)
     sources = list(dict.fromkeys(chunks))[:MOST_SOURCES]
     readable = set(
         documents_readable(scope=scope)
@@ -157,6 +156,13 @@ def answer_approve(
     )
     audit_record(actor=actor, action="answer.approve", target=f"#{approved.pk}", answer=approved.pk)
     return approved
+
+
+def _check_approvable(question: str, answer: str, chunks: Sequence[Chunk], message: Message | None) -> None:
+    if not question or not answer or not chunks:
+        raise NotApprovableError
+    if message is not None and message.fact_citations.filter(cited=True).exists():
+        raise FactsNotApprovableError
 
 
 def _replace(earlier: ApprovedAnswer, actor: User) -> None:

@@ -14,8 +14,9 @@ from typing import NamedTuple
 from django.db.models import Case, F, TextField, Value, When
 
 from accounts.scope import Scope
+from chat.answers.fact_sources import facts_shown
 from chat.branches import branches_of
-from chat.models import AttachmentCitation, Message, MessageCitation
+from chat.models import AttachmentCitation, FactCitation, Message, MessageCitation
 from knowledge.selectors.passages import chunks_readable
 from ragcore.prompts.refusals import is_bare_refusal
 
@@ -35,13 +36,16 @@ def is_unaccounted(status: str, answer: str) -> bool:
 def earlier_hidden(*, scope: Scope, path: Sequence[uuid.UUID]) -> dict[uuid.UUID, int]:
     """Turn → how many sources of the turns before it the person may not read, or nobody can judge any more.
 
-    `path`: the turns of a branch in order, as `Branches.path_to` gives them. Four statements, however long it is.
+    `path`: the turns of a branch in order, as `Branches.path_to` gives them. At most six statements.
     """
     turns = {turn.pk: turn for turn in _turns(path)}
     cited: dict[uuid.UUID, list[int]] = {}
     for message, chunk in MessageCitation.objects.filter(message__in=path).values_list("message_id", "chunk_id"):
         cited.setdefault(message, []).append(chunk)
     attached = Counter(AttachmentCitation.objects.filter(message__in=path).values_list("message_id", flat=True))
+    facts = list(FactCitation.objects.filter(message__in=path))
+    visible_facts = facts_shown(scope=scope, citations=facts)
+    closed_facts = Counter(row.message_id for row in facts if row.triple_id not in visible_facts)
     chunks = {chunk for chunk_ids in cited.values() for chunk in chunk_ids}
     readable = set(chunks_readable(scope=scope).filter(pk__in=chunks).order_by().values_list("pk", flat=True))
     hidden: dict[uuid.UUID, int] = {}
@@ -49,7 +53,7 @@ def earlier_hidden(*, scope: Scope, path: Sequence[uuid.UUID]) -> dict[uuid.UUID
     for turn in path:
         hidden[turn] = before
         chunks_of_turn, earlier = cited.get(turn, []), turns.get(turn)
-        before += sum(chunk not in readable for chunk in chunks_of_turn)
+        before += sum(chunk not in readable for chunk in chunks_of_turn) + closed_facts[turn]
         if earlier is not None:
             before += max(earlier.documents - len(chunks_of_turn), 0) + max(earlier.files, attached[turn])
             before += earlier.model not in NOT_WRITTEN and is_unaccounted(earlier.status, earlier.refusal)

@@ -22,7 +22,8 @@ import regex
 
 from accounts.scope import Scope
 from chat.answers.earlier_turns import earlier_hidden, hidden_before, is_unaccounted, is_written
-from chat.models import Message, MessageCitation
+from chat.answers.fact_sources import facts_shown
+from chat.models import FactCitation, Message, MessageCitation
 from chat.selectors import chunks_shown, sources_lost
 from knowledge.selectors.passages import chunks_readable
 from ragcore.text.normalise import nfkc, remove_unseen
@@ -50,6 +51,8 @@ class AnswerRights:
     citations: Sequence[MessageCitation]
     readable: frozenset[int]  # numbers of the sources that the person may read
     hidden: int  # things that the text may repeat and the person may not read; 0: it may be shown as a whole
+    facts: Sequence[FactCitation]  # imported ones among its sources
+    readable_facts: frozenset[int]  # ids of those that the person may see
     hidden_earlier: int  # of these, sources of earlier turns; the understood question may repeat them in any case
 
     @property
@@ -62,8 +65,10 @@ class AnswerRights:
         and are not among them.
         """
         texts = {citation.number: source_words(citation) for citation in self.citations}
-        closed = [words for number, words in texts.items() if number not in self.readable]
-        readable_words = {number: words for number, words in texts.items() if number in self.readable}
+        texts |= {row.number: words_of(f"{row.file}\n{row.excerpt}") for row in self.facts}
+        readable = self.readable | {row.number for row in self.facts if row.triple_id in self.readable_facts}
+        closed = [words for number, words in texts.items() if number not in readable]
+        readable_words = {number: words for number, words in texts.items() if number in readable}
         return [
             str(sentence.get("text", "")) if sentence_shown(sentence, readable=readable_words, closed=closed) else None
             for sentence in self.message.sentences
@@ -74,17 +79,24 @@ def answer_rights(*, scope: Scope, message: Message) -> AnswerRights:
     """One answer under the rights of a person. The caller has checked that the person may know of the question."""
     earlier = hidden_before(scope=scope, message=message)
     citations = list(message.citations.select_related("document", "version", "chunk"))
-    return _rights(message, citations, chunks_shown(scope=scope, citations=citations), earlier)
+    facts = list(message.fact_citations.all())
+    visible_facts = facts_shown(scope=scope, citations=facts)
+    return _rights(message, citations, chunks_shown(scope=scope, citations=citations), earlier, facts, visible_facts)
 
 
 def answers_rights(*, scope: Scope, messages: Sequence[Message], path: Sequence[UUID]) -> list[AnswerRights]:
     """The same of several turns of one branch, `path`. As few statements for many as for one, where the citations with
-    chunks and documents and those of attached files are fetched already.
+    chunks and documents, those of attached files and those of facts are fetched already.
     """
     citations_of = {message.pk: list(message.citations.all()) for message in messages}
     readable = chunks_shown(scope=scope, citations=[citation for some in citations_of.values() for citation in some])
     earlier = earlier_hidden(scope=scope, path=path)
-    return [_rights(message, citations_of[message.pk], readable, earlier[message.pk]) for message in messages]
+    facts_of = {message.pk: list(message.fact_citations.all()) for message in messages}
+    visible_facts = facts_shown(scope=scope, citations=[row for rows in facts_of.values() for row in rows])
+    return [
+        _rights(message, citations_of[message.pk], readable, earlier[message.pk], facts_of[message.pk], visible_facts)
+        for message in messages
+    ]
 
 
 def question_shown(*, scope: Scope, message: Message) -> str:
@@ -113,15 +125,27 @@ def rounds_shown(*, scope: Scope, message: Message) -> bool:
 
 
 def _rights(
-    message: Message, citations: Iterable[MessageCitation], readable: Collection[int], earlier: int
+    message: Message,
+    citations: Iterable[MessageCitation],
+    readable: Collection[int],
+    earlier: int,
+    facts: Sequence[FactCitation],
+    visible_facts: Collection[int],
 ) -> AnswerRights:
     ordered = sorted(citations, key=lambda citation: citation.number)
     readable_numbers = frozenset(citation.number for citation in ordered if citation.chunk_id in readable)
     hidden = len(ordered) - len(readable_numbers) + sources_lost(message=message, documents=len(ordered))
+    hidden += sum(row.triple_id not in visible_facts for row in facts)
     if is_written(message):
         hidden += earlier + is_unaccounted(message.status, message.answer)
     return AnswerRights(
-        message=message, citations=ordered, readable=readable_numbers, hidden=hidden, hidden_earlier=earlier
+        message=message,
+        citations=ordered,
+        readable=readable_numbers,
+        hidden=hidden,
+        facts=facts,
+        readable_facts=frozenset(row.triple_id for row in facts if row.triple_id in visible_facts),
+        hidden_earlier=earlier,
     )
 
 

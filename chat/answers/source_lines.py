@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime
 
@@ -11,7 +11,7 @@ from django.utils.translation import gettext as _
 from accounts.relative_time import exact_day
 from accounts.scope import Scope
 from chat.answers.figures import excerpt_of
-from chat.models import AttachmentCitation, MessageCitation
+from chat.models import AttachmentCitation, FactCitation, MessageCitation
 from knowledge.models import name_in_language
 from knowledge.selectors import documents_readable, sets_readable
 from knowledge.selectors.reviews import due_dates
@@ -58,6 +58,11 @@ class SourceLine:
     def relevance_level(self) -> str:
         """high, medium or low."""
         return level_of(self.relevance or 0.0)
+
+
+def fact_title(file: str) -> str:
+    """Where an imported fact is from."""
+    return _("fact, imported from %(file)s") % {"file": file}
 
 
 def edited_words(at: datetime) -> str:
@@ -109,6 +114,27 @@ def source_line(citation: MessageCitation, document: KnownDocument | None) -> So
         review_due=document.review_due if document else None,
         edited=citation.chunk.edited if document else None,
     )
+
+
+def with_facts(
+    sources: Sequence[SourceLine], facts: Sequence[FactCitation], *, readable: Collection[int], sets: Mapping[int, str]
+) -> Sequence[SourceLine]:
+    """The sources and the cited facts, by number. `readable`: ids of facts; `sets`: names of sets by id."""
+    lines = [
+        SourceLine(
+            number=row.number,
+            title=fact_title(row.file) if row.triple_id in readable else "",
+            sets=sets.get(row.knowledge_set_id, "") if row.triple_id in readable else "",
+            page=None,
+            relevance=row.relevance,
+            weak=row.weak,
+            cited=row.cited,
+            readable=row.triple_id in readable,
+            excerpt=row.excerpt if row.triple_id in readable else "",
+        )
+        for row in facts
+    ]
+    return sorted([*sources, *lines], key=lambda line: line.number) if lines else sources
 
 
 def with_files(sources: Sequence[SourceLine], files: Sequence[AttachmentCitation]) -> Sequence[SourceLine]:

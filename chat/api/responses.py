@@ -55,9 +55,10 @@ class RetrieveOut(Out):
 
 class CitationOut(Out):
     citation_num: int
-    chunk_id: int | None = Field(description="null: a passage of an attached file.")
+    chunk_id: int | None = Field(description="null: a passage of an attached file, or an imported fact.")
     document_id: int | None
     attachment_id: str | None = Field(description="The attached file that it quotes; null: a document.")
+    fact_id: int | None = Field(description="The imported fact that it is, from the file `external_id`; null: none.")
     version: int
     external_id: str
     title: str
@@ -162,6 +163,9 @@ class GenerateOut(Out):
     evidence: EvidenceOut | None
     retrieval_history: list[Any] = Field(description="`round`, `query`, `chunks` and `relevant` of each search.")
     kg_context: Any
+    fact_chain: dict[str, Any] | None = Field(
+        description="Facts among the sources: `question_type`, `chain`, `answers`, `facts`; null where there are none."
+    )
     retrieval_stats: dict[str, int]
     compression_stats: dict[str, Any]
     metadata: MetadataOut
@@ -262,7 +266,7 @@ class BatchOut(Out):
 
 
 class SourceOut(Out):
-    id: int
+    id: int | None = Field(description="null: an imported fact, which is no passage.")
     title: str
     content: str
     score: float
@@ -272,7 +276,7 @@ class SourceOut(Out):
 
 class SourceCitationOut(Out):
     citation_num: int
-    source_id: int
+    source_id: int | None
     confidence: float
 
 

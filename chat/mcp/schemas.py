@@ -188,12 +188,18 @@ def _heading(hit: HitOut) -> str:
 
 def _answer(answer: AnswerOut) -> str:
     sources = [
-        f"[{citation['citation_num']}] {_named(citation['title'], citation['page'])} "
-        f"(chunk_id {citation['chunk_id']}, document_id {citation['document_id']})"
+        f"[{citation['citation_num']}] {_named(citation['title'], citation['page'])}{_ids(citation)}"
         for citation in answer.citations
     ]
     listed = "\n\nSources:\n" + "\n".join(sources) if sources else ""
     return f"{answer.answer}\n\n(status: {answer.status}){listed}"
+
+
+def _ids(citation: Mapping[str, Any]) -> str:
+    """Where to read more; "" for what is no passage of a document."""
+    if citation["chunk_id"] is None:
+        return ""
+    return f" (chunk_id {citation['chunk_id']}, document_id {citation['document_id']})"
 
 
 def _named(title: str, page: int | None) -> str:

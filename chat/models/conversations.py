@@ -214,6 +214,25 @@ class AttachmentCitation(CitationValues):
         ]
 
 
+class FactCitation(CitationValues):
+    """A citation of an imported fact, with its text as `excerpt`. Numbers are shared with the other ones.
+
+    Facts come and go by the thousand: nothing is bound to them. Who may not see the fact at the moment of reading, or
+    where it is gone, sees the number only.
+    """
+
+    message = models.ForeignKey(Message, on_delete=models.CASCADE, related_name="fact_citations")
+    triple_id = models.BigIntegerField()
+    knowledge_set_id = models.BigIntegerField()
+    file = models.CharField(max_length=255)  # that it was imported from
+
+    class Meta:
+        verbose_name = _("citation of an imported fact")
+        verbose_name_plural = _("citations of imported facts")
+        ordering: ClassVar = ["message", "number"]
+        constraints: ClassVar = [models.UniqueConstraint(fields=["message", "number"], name="chat_fact_citation_once")]
+
+
 class SharedLink(models.Model):
     """A link under which colleagues read an answer, or a conversation up to it, within their own rights."""
 

@@ -13,8 +13,9 @@ from django.utils.translation import gettext as _
 from accounts.scope import Scope
 from chat.answers.outcome_words import outcome_words
 from chat.answers.rights import AnswerRights, answers_rights
+from chat.answers.source_lines import fact_title
 from chat.branches import branches_of
-from chat.models import Message, MessageCitation, SharedLink
+from chat.models import FactCitation, Message, MessageCitation, SharedLink
 from chat.pages.view_models import text_lang
 from chat.rendering import render_markdown
 from knowledge.models import KnowledgeSet
@@ -78,7 +79,7 @@ def shared_turns(*, scope: Scope, link: SharedLink) -> SharedConversation:
     )
     rows = answered.filter(pk__in=turn_ids[-MOST_TURNS:])
     left_out = answered.filter(pk__in=turn_ids[:-MOST_TURNS]).count() if len(turn_ids) > MOST_TURNS else 0
-    related = ("citations__chunk", "citations__document__sets", "attachment_citations")
+    related = ("citations__chunk", "citations__document__sets", "attachment_citations", "fact_citations")
     turns = list(rows.order_by("created").prefetch_related(*related))
     sets = {knowledge_set.pk: knowledge_set for knowledge_set in sets_readable(scope=scope)}
     rights = answers_rights(scope=scope, messages=turns, path=path)
@@ -93,11 +94,12 @@ def _turn(rights: AnswerRights, sets: dict[int, KnowledgeSet]) -> SharedTurn:
     listed = [citation for citation in rights.citations if citation.cited or message.status == "search_results"]
     sources = [_source(citation, citation.number in rights.readable, sets) for citation in listed]
     files = [SharedSource(number=number, is_readable=False) for number in attached]
+    facts = [_fact(row, row.triple_id in rights.readable_facts) for row in rights.facts if row.cited]
     return SharedTurn(
         message=message,
         lang=text_lang(message.question),
         parts=parts,
-        sources=sorted([*sources, *files], key=lambda shared_source: shared_source.number),
+        sources=sorted([*sources, *files, *facts], key=lambda shared_source: shared_source.number),
         is_whole=rights.is_whole,
         outcome=outcome_words(message),
     )
@@ -151,3 +153,10 @@ def _source(citation: MessageCitation, is_readable: bool, sets: dict[int, Knowle
         document_id=document.pk,
         edited=chunk.edited,
     )
+
+
+def _fact(citation: FactCitation, is_readable: bool) -> SharedSource:
+    if not is_readable:
+        return SharedSource(number=citation.number, is_readable=False)
+    html = markdown_html(citation.excerpt)
+    return SharedSource(number=citation.number, is_readable=True, title=fact_title(citation.file), html=html)

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import uuid
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 from django.db.models import Count, prefetch_related_objects
 from django.utils.translation import gettext as _
@@ -13,8 +14,17 @@ from accounts.scope import Scope
 from chat import selectors
 from chat.answering.progress import step_event
 from chat.answers.clarification import MeantSet, sets_meant
+from chat.answers.fact_sources import chain_shown, facts_cited, facts_shown
 from chat.answers.figures import FigureLine, figures_of
-from chat.answers.source_lines import KnownDocument, SourceLine, known_documents, level_of, source_line, with_files
+from chat.answers.source_lines import (
+    KnownDocument,
+    SourceLine,
+    known_documents,
+    level_of,
+    source_line,
+    with_facts,
+    with_files,
+)
 from chat.answers.summary import AnswerSummary, summary_of
 from chat.attachments.panels import attached_citations, attached_names
 from chat.error_messages import failure_message
@@ -22,7 +32,7 @@ from chat.models import Conversation, Message, MessageCitation
 from chat.pages.filter_summary import FilterSummary, filter_summaries, sets_asked_in
 from chat.rendering import claim_at
 from chat.rendering.terms import ExplainedTerm, explained_terms
-from knowledge.models import Document, KnowledgeSet
+from knowledge.models import Document, KnowledgeSet, name_in_language
 from knowledge.selectors import documents_askable, sets_curated, sets_listed, sets_readable
 from knowledge.selectors.entity_cards import EntityCard, passage_cards
 from knowledge.selectors.lexicon import lexicon_of_person
@@ -202,6 +212,7 @@ class SourcePanel:
     is_located: bool  # the words of the claim were found in the passage
     source: SourceView
     entities: Sequence[EntityCard] = ()  # of the passage, as far as the asker may know of them
+    chain: Sequence[Mapping[str, Any]] = ()  # of facts that the answer used, where it has one from this passage
 
 
 def set_choices(*, scope: Scope, conversation: Conversation | None, set_ids: Sequence[int] = ()) -> list[AxisChoices]:
@@ -265,12 +276,20 @@ def turn_views(*, scope: Scope, messages: Iterable[Message]) -> list[TurnView]:
     views = (_turn_view(row, by_message[row.pk], documents, filters.get(row.pk)) for row in rows)
     versions = selectors.versions_of(messages=rows)
     files, names = attached_citations(scope=scope, messages=rows), attached_names(scope=scope, messages=rows)
+    facts = facts_cited(messages=rows)
+    visible_facts = facts_shown(scope=scope, citations=[row for some in facts.values() for row in some])
+    names_of_sets = dict(sets_readable(scope=scope).values_list("pk", name_in_language())) if facts else {}
     lexicon, asked_in = lexicon_of_person(scope=scope), sets_asked_in(scope=scope, messages=rows)
     views_shown = [
         replace(
             view,
             terms=explained_terms(lexicon, view.message.answer),
-            sources=with_files(view.sources, files.get(view.message.pk, ())),
+            sources=with_facts(
+                with_files(view.sources, files.get(view.message.pk, ())),
+                facts.get(view.message.pk, ()),
+                readable=visible_facts,
+                sets=names_of_sets,
+            ),
             figures=figures.get(view.message.pk, ()),
             versions=versions.get(view.message.pk, ()),
             attached=names.get(view.message.pk, ()),
@@ -313,6 +332,7 @@ def source_panel(*, scope: Scope, message_id: uuid.UUID, number: int, place: int
         is_located=bool(source.marks) or not citation.cited,
         source=source,
         entities=passage_cards(scope=scope, chunk_id=citation.chunk_id),
+        chain=chain_shown(scope=scope, message=citation.message, number=number),
     )
 
 

@@ -20,6 +20,7 @@ from accounts.authentication import page
 from accounts.scope import Scope
 from chat import selectors
 from chat.announcements.banner import announcements_shown
+from chat.answers.fact_sources import fact_panel
 from chat.attachments.files import attachments_listed
 from chat.attachments.panels import attached_panel, original_of, serialize_attachment
 from chat.conversations import edits
@@ -131,6 +132,8 @@ def source(request: HttpRequest, scope: Scope, message_id: uuid.UUID, number: in
     place = int(place_text) if place_text.isdecimal() and len(place_text) < 6 else None
     if attached := attached_panel(scope=scope, message_id=message_id, number=number, place=place):
         return render(request, "chat/attached.html", {"shown": attached})
+    if fact := fact_panel(scope=scope, message_id=message_id, number=number):
+        return render(request, "chat/fact.html", {"shown": fact})
     panel = view_models.source_panel(scope=scope, message_id=message_id, number=number, place=place)
     document_read_record(scope=scope, document=panel.source.document)
     return render(request, "chat/evidence.html", {"shown": panel})

@@ -22,12 +22,12 @@ from chat.attachments.files import attachments_bind, attachments_check
 from chat.branches import Branches, branches_of, parent_of_new
 from chat.concurrency.redis_client import alive_key
 from chat.conversations.shown_branch import leaf_move
-from chat.models import AttachmentCitation, AttachmentPassage, Conversation, Message, MessageCitation
+from chat.models import AttachmentCitation, AttachmentPassage, Conversation, FactCitation, Message, MessageCitation
 from chat.selectors import conversation_keys, conversations_of
 from chat.turns.strategy_statistics import strategy_count
 from chat.turns.stream_reader import interrupted_message
 from chat.types import AnswerRecord, AnswerRequest, CitationRecord, to_plain
-from knowledge.models import Chunk
+from knowledge.models import Chunk, Triple
 from knowledge.selectors import sets_listed
 from knowledge.selectors.filters import filters_check
 from ragcore.errors import RagError
@@ -122,7 +122,8 @@ def message_finish(*, message: Message, record: AnswerRecord) -> AnswerRecord:
     has deleted the conversation meanwhile.
     """
     message.file_sources = sum(bool(citation.attachment) for citation in record.citations)
-    message.document_sources = len(record.citations) - message.file_sources
+    facts = [citation for citation in record.citations if citation.fact]
+    message.document_sources = len(record.citations) - message.file_sources - len(facts)
     record = _with_version_numbers(record)
     message.answer, message.answer_html = record.text, record.html
     message.state = Message.State.STOPPED if record.metadata.stopped else Message.State.DONE
@@ -142,8 +143,10 @@ def message_finish(*, message: Message, record: AnswerRecord) -> AnswerRecord:
             **_citation_values(citation),
         )
         for citation in record.citations
-        if not citation.attachment
+        if not citation.attachment and not citation.fact
     )
+    if facts:
+        _store_facts(message, [citation for citation in record.citations if citation.fact])
     if any(citation.attachment for citation in record.citations):
         AttachmentCitation.objects.bulk_create(
             AttachmentCitation(message=message, passage_id=-citation.chunk_id, **_citation_values(citation))
@@ -153,6 +156,22 @@ def message_finish(*, message: Message, record: AnswerRecord) -> AnswerRecord:
     count = partial(strategy_count, tenant_id=message.conversation.tenant_id, record=record)
     transaction.on_commit(count, robust=True)  # an answer that is not stored does not count, and none waits for it
     return record
+
+
+def _store_facts(message: Message, facts: Sequence[CitationRecord]) -> None:
+    ids = [citation.fact for citation in facts]
+    sets = dict(Triple.objects.filter(pk__in=ids).order_by().values_list("pk", "knowledge_set_id"))
+    FactCitation.objects.bulk_create(
+        FactCitation(
+            message=message,
+            triple_id=citation.fact,
+            knowledge_set_id=sets[citation.fact],
+            file=citation.external_id,
+            **_citation_values(citation),
+        )
+        for citation in facts
+        if citation.fact in sets
+    )
 
 
 def _citation_values(citation: CitationRecord) -> dict[str, Any]:
@@ -224,13 +243,16 @@ def _title(question: str) -> str:
 
 
 def _with_version_numbers(record: AnswerRecord) -> AnswerRecord:
-    chunks = [citation.chunk_id for citation in record.citations if not citation.attachment]
+    chunks = [citation.chunk_id for citation in record.citations if citation.chunk_id > 0]
     rows = list(Chunk.objects.filter(pk__in=chunks).order_by().values_list("pk", "version__number", "edited"))
     numbers = {pk: number for pk, number, _edited in rows}
     edited = {pk: at.isoformat() for pk, _number, at in rows if at is not None}
     if passages := [-citation.chunk_id for citation in record.citations if citation.attachment]:
         stored_passages = AttachmentPassage.objects.filter(pk__in=passages).values_list("pk", flat=True)
         numbers |= {-pk: 1 for pk in stored_passages}  # one that was removed meanwhile is no source any more
+    if facts := [citation.fact for citation in record.citations if citation.fact]:
+        stored_facts = set(Triple.objects.filter(pk__in=facts).order_by().values_list("pk", flat=True))
+        numbers |= {c.chunk_id: 1 for c in record.citations if c.fact in stored_facts}
     bound = (
         replace(c, version=numbers[c.chunk_id], edited=edited.get(c.chunk_id, ""))
         for c in record.citations

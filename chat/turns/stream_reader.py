@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import uuid
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -15,12 +15,13 @@ from django.utils.translation import gettext as _
 from accounts.scope import Scope
 from chat.concurrency.executors import run_db
 from chat.concurrency.redis_client import alive_key, client, events_key
-from chat.models import Message, MessageCitation
+from chat.models import FactCitation, Message, MessageCitation
 from chat.selectors import citations_of, documents_openable
 from chat.serializers import serialize_citation
 from chat.turns.stream_hub import Queue, decode, hub
 from chat.turns.stream_log import FINAL
 from chat.types import CitationRecord, Event, EventType
+from knowledge.selectors.triples import triples_named
 
 logger = logging.getLogger(__name__)
 
@@ -74,12 +75,26 @@ async def _redact_citations(event: Event, scope: Scope) -> Event:
     if not citations:
         return event
     try:
-        openable = await run_db(documents_openable, scope=scope, document_ids={c["document_id"] for c in citations})
+        openable = await run_db(_sources_openable, scope, citations)
     except DatabaseError:
         logger.exception("sources are withheld: rights cannot be checked")
         openable = set()
-    visible = [c if c["document_id"] in openable else {**c, **WITHHELD} for c in citations]
+    visible = [c if _source_key(c) in openable else {**c, **WITHHELD} for c in citations]
     return replace(event, data={**event.data, "citations": visible})
+
+
+def _sources_openable(scope: Scope, citations: Sequence[dict[str, Any]]) -> set[tuple[str, int]]:
+    keys = [_source_key(citation) for citation in citations]
+    documents = {number for kind, number in keys if kind == "document"}
+    facts = [number for kind, number in keys if kind == "fact"]
+    visible_ids = triples_named(scope=scope, ids=facts).order_by().values_list("pk", flat=True) if facts else ()
+    openable = documents_openable(scope=scope, document_ids=documents)
+    return {*(("document", pk) for pk in openable), *(("fact", pk) for pk in visible_ids)}
+
+
+def _source_key(citation: dict[str, Any]) -> tuple[str, int]:
+    """By what the rights to a source are judged."""
+    return ("fact", citation["fact_id"]) if citation.get("fact_id") else ("document", citation["document_id"])
 
 
 async def _read_entries(message_id: uuid.UUID | str, after: int) -> list[Event]:
@@ -122,7 +137,11 @@ def stored_events(message: Message, after: int) -> list[Event]:
     if message.state == Message.State.FAILED:
         error = {"code": message.error_code, "message": message.error_message, "message_data": message.error_data}
         return _numbered(after, ("error", error))
-    citations = [serialize_citation(_record(row)) for row in citations_of(message=message) if row.cited]
+    records = [
+        *(_record(row) for row in citations_of(message=message) if row.cited),
+        *(_fact_record(row) for row in message.fact_citations.filter(cited=True)),
+    ]
+    citations = [serialize_citation(record) for record in sorted(records, key=lambda record: record.number)]
     ending = {
         "message_id": str(message.pk),
         "status": message.status,
@@ -143,6 +162,28 @@ def stored_events(message: Message, after: int) -> list[Event]:
 
 def _numbered(after: int, *events: tuple[EventType, dict[str, Any]]) -> list[Event]:
     return [Event(sequence=after + n, type=kind, data=data) for n, (kind, data) in enumerate(events, 1)]
+
+
+def _fact_record(row: FactCitation) -> CitationRecord:
+    return CitationRecord(
+        number=row.number,
+        chunk_id=-1,
+        document_id=-1,
+        version_id=-1,
+        version=1,
+        external_id=row.file,
+        title="",
+        page=None,
+        content=row.excerpt,
+        score=row.score,
+        confidence=row.confidence,
+        position=row.position,
+        segment=row.segment,
+        weak=row.weak,
+        cited=row.cited,
+        relevance=row.relevance,
+        fact=row.triple_id,
+    )
 
 
 def _record(row: MessageCitation) -> CitationRecord:

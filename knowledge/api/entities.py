@@ -24,7 +24,7 @@ from knowledge.selectors.entities import (
     entity_mentions,
     entity_neighbours,
 )
-from knowledge.selectors.entity_cards import decisions_known, entities_exported, sentences_of
+from knowledge.selectors.entity_cards import decisions_known, entities_exported, entity_confidence, sentences_of
 from knowledge.services.entities import (
     entities_merge,
     entity_confirm,
@@ -32,6 +32,7 @@ from knowledge.services.entities import (
     entity_reject,
     entity_split,
 )
+from ragcore.graph.entity_types import entity_type
 
 MOST_NAME = 240
 OTHER_NAMES = 50
@@ -68,11 +69,16 @@ class GraphExportQuery(OneSetQuery):
 
 
 class EntityFields(serializers.ModelSerializer[Entity]):
-    """An entity. Spellings of one name are one."""
+    """An entity. Spellings of one name are one. `kind`: how it was recognised."""
+
+    type = serializers.SerializerMethodField(help_text="PERSON, ORGANIZATION, …; empty where no word tells it.")
 
     class Meta:
         model = Entity
-        fields: ClassVar = ["id", "name", "kind"]
+        fields: ClassVar = ["id", "name", "kind", "type"]
+
+    def get_type(self, row: Entity) -> str:
+        return entity_type(row.name).name
 
 
 class OtherNameFields(serializers.Serializer[Any]):
@@ -101,6 +107,7 @@ class EntitySentenceFields(serializers.Serializer[Any]):
 class EntityDetailFields(EntityFields):
     """An entity with what you may read about it; sentences and names are of documents that you may open."""
 
+    confidence = serializers.FloatField(help_text="0 to 1: by mentions, words of the name and cue words of its type.")
     mentions = serializers.IntegerField()
     passages = serializers.IntegerField()
     documents = serializers.IntegerField()
@@ -111,7 +118,7 @@ class EntityDetailFields(EntityFields):
     class Meta(EntityFields.Meta):
         fields: ClassVar = [
             *EntityFields.Meta.fields,
-            *("mentions", "passages", "documents", "other_names", "neighbours", "sentences"),
+            *("confidence", "mentions", "passages", "documents", "other_names", "neighbours", "sentences"),
         ]
 
 
@@ -172,8 +179,11 @@ class EntityViewSet(ResourceViewSet):
         arguments: dict[str, Any] = {"scope": self.scope, "entity_id": entity.pk, "sets": sets}
         counts = entity_counts(scope=self.scope, entities=[entity.pk], sets=sets)[entity.pk]
         sentences = sentences_of(entity_mentions(**arguments), limit=SENTENCES)
+        texts = [f"{s.before}{s.name}{s.after}" for s in sentences]
         return Response({
             **EntityFields(entity).data,
+            "type": entity_type(entity.name, texts).name,
+            "confidence": entity_confidence(entity, mentions=counts.mentions, sentences=texts),
             "mentions": counts.mentions,
             "passages": counts.passages,
             "documents": counts.documents,
@@ -183,8 +193,8 @@ class EntityViewSet(ResourceViewSet):
                 for other, number in entity_neighbours(**arguments, limit=NEIGHBOURS)
             ],
             "sentences": [
-                {"document": s.document.pk, "chunk_id": s.chunk_id, "text": f"{s.before}{s.name}{s.after}"}
-                for s in sentences
+                {"document": s.document.pk, "chunk_id": s.chunk_id, "text": text}
+                for s, text in zip(sentences, texts, strict=True)
             ],
         })  # fmt: skip
 

@@ -25,10 +25,10 @@ from knowledge.selectors.triples import import_get, imports_listed, triples_list
 from knowledge.services.triple_search import FactsFound, chain_written_by_model, triples_retrieve_and_rewrite
 from knowledge.services.triples import import_delete, triple_delete, triples_import
 from ragcore.graph.paths import PathAnswer
-from ragcore.graph.question_kind import KINDS
 from ragcore.graph.retrieval import MOST_RESULTS, ScoredTriple
 from ragcore.graph.triples import Triple as Fact
 from ragcore.graph.triples import sentence
+from ragcore.text.fact_question import KINDS
 
 FORMATS = {"text/csv": "csv", "application/n-triples": "ntriples"}  # every other type: lines of JSON
 

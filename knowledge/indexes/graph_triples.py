@@ -15,6 +15,7 @@ from typing import Any
 from django.db import connection, transaction
 
 from accounts.scope import Scope
+from knowledge.indexes.corpus_epoch import epoch_advance
 from knowledge.indexes.rotations import vector_text
 from knowledge.indexes.statements import execute, fetch
 from knowledge.indexes.triple_words import (
@@ -174,6 +175,7 @@ def triple_rows_store(rows: Sequence[TripleRow], *, tenant_id: int, source_id: i
         stored = int(cursor.rowcount)
         if stored:
             cursor.execute(ADD_NAMES, {"tenant": tenant_id})
+            epoch_advance(tenant_id=tenant_id, sets={int(str(row[0])) for row in rows})  # facts are part of answers
         return stored
 
 

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from django.db.models import Count, Exists, OuterRef, Q, QuerySet
+from django.utils.translation import pgettext_lazy
 
 from accounts.scope import Scope
 from knowledge.indexes.graph_triples import entity_key
@@ -17,13 +18,24 @@ from knowledge.models import Document, Entity, EntityDecision, KnowledgeSet, Men
 from knowledge.selectors.entities import aliases_openable, entity_counts, mentions_askable, mentions_openable
 from knowledge.selectors.lexicon import lexicon_condition
 from knowledge.selectors.triples import triples_askable
+from ragcore.graph.entity_types import entity_confidence as confidence_of_name
+from ragcore.graph.entity_types import entity_type
 
 CARDS = 8  # entities of a passage that are shown
 CARD_FACTS = 12  # of a passage
-MANY = 5  # mentions from which an entity is sure
-LONG = 3  # words of a name that is sure
 _SURE_KINDS = frozenset(("term", "abbreviation", "identifier"))
 
+TYPE_WORDS = {  # of the types that come with the product; another one of the list is shown as it is written there
+    "PERSON": pgettext_lazy("type of entity", "Person"),
+    "ORGANIZATION": pgettext_lazy("type of entity", "Organisation"),
+    "CONCEPT": pgettext_lazy("type of entity", "Concept"),
+    "METHOD": pgettext_lazy("type of entity", "Method"),
+    "TECHNOLOGY": pgettext_lazy("type of entity", "Technology"),
+    "DATASET": pgettext_lazy("type of entity", "Dataset"),
+    "METRIC": pgettext_lazy("type of entity", "Metric"),
+    "TOOL": pgettext_lazy("type of entity", "Tool"),
+    "PAPER": pgettext_lazy("type of entity", "Paper"),
+}
 EXPORTED = 1000  # entities that are read at once
 
 
@@ -35,6 +47,12 @@ class EntityRow:
     mentions: int
     documents: int
     state: str = ""
+
+    @property
+    def type(self) -> str:
+        """In words, by those of its name (`ragcore.graph.entity_types`); "" where they tell none."""
+        name = entity_type(self.entity.name).name
+        return str(TYPE_WORDS.get(name, name))
 
     @property
     def confidence(self) -> float:
@@ -63,15 +81,16 @@ class EntityCard:
     facts: tuple[Triple, ...]
 
 
-def entity_confidence(entity: Entity, *, mentions: int, state: str = "") -> float:
-    """0 to 1: half by mentions, up to five, three tenths by words of the name, up to three, two tenths for names of the
-    lexicon, abbreviations and identifiers; 1 for a confirmed one.
+def entity_confidence(entity: Entity, *, mentions: int, state: str = "", sentences: Sequence[str] = ()) -> float:
+    """`ragcore.graph.entity_types.entity_confidence`; 1 for a confirmed one.
+
+    Names of the lexicon, abbreviations and identifiers are cues by themselves; of others the words of the name and of
+    `sentences` that mention it count.
     """
     if state == EntityDecision.Kind.CONFIRM:
         return 1.0
-    words = len(entity.name.split()) if entity.name.isascii() else len(entity.name) / 2
-    is_sure = entity.kind in _SURE_KINDS
-    return round(0.5 * min(mentions / MANY, 1) + 0.3 * min(words / LONG, 1) + 0.2 * is_sure, 2)
+    share = 1.0 if entity.kind in _SURE_KINDS else entity_type(entity.name, sentences).cue_share
+    return confidence_of_name(entity.name, count=mentions, cue_share=share)
 
 
 def entities_ranked(

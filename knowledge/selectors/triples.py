@@ -17,6 +17,7 @@ from knowledge.models.graph import FactState
 from knowledge.selectors.documents import documents_askable
 from knowledge.selectors.keeping import documents_openable
 from knowledge.selectors.sets import sets_curated, sets_readable
+from knowledge.types import Filters
 
 GRAPH_FACTS = 120  # of a picture
 
@@ -53,6 +54,13 @@ def triples_listed(*, scope: Scope, sets: Sequence[int] = (), name: str = "", re
 def triples_named(*, scope: Scope, ids: Sequence[int]) -> QuerySet[Triple]:
     """Those of these facts that the asker may see, with their document and import."""
     return triples_askable(scope=scope).filter(pk__in=list(ids)).select_related("document", "source").defer("lexemes")
+
+
+def facts_askable(*, scope: Scope, facts: Sequence[int], sets: Sequence[int] = (), filters: Filters) -> bool:
+    """Whether the asker could get each of these imported facts for an answer now; filters leave out all."""
+    if not facts:
+        return True
+    return not filters and triples_askable(scope=scope, sets=sets).filter(pk__in=facts).count() == len(set(facts))
 
 
 def triples_with_words(rows: QuerySet[Triple], text: str) -> QuerySet[Triple]:

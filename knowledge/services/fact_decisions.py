@@ -13,6 +13,7 @@ from accounts.errors import NotFoundError
 from accounts.models import User
 from accounts.scope import Scope
 from accounts.services import audit_record
+from knowledge.indexes.corpus_epoch import epoch_advance
 from knowledge.models import Triple, TripleDecision
 from knowledge.models.graph import FactState
 from knowledge.selectors.triples import triple_curated, triple_decisions
@@ -62,6 +63,7 @@ def _apply(decision: TripleDecision, state: FactState) -> None:
         knowledge_set_id=decision.knowledge_set_id, tenant_id=decision.tenant_id, subject_key=decision.subject_key,
         object_key=decision.object_key, relation=decision.relation,
     ).update(state=state)  # fmt: skip
+    epoch_advance(tenant_id=decision.tenant_id, sets=[decision.knowledge_set_id])
 
 
 def _recorded(actor: User, action: str, decision: TripleDecision) -> None:

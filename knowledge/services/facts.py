@@ -20,6 +20,7 @@ from django.db.models import QuerySet
 from django.utils import timezone
 
 from knowledge import model_registry
+from knowledge.indexes.corpus_epoch import epoch_advance
 from knowledge.indexes.graph_triples import NewTriple, triples_store
 from knowledge.models import Chunk, Document, FactReading, Triple
 from knowledge.selectors.facts import readings_to_ask, sets_read_by_model
@@ -62,7 +63,8 @@ def _read(document: Document, sets: list[int]) -> None:
         former = former.exclude(rule=BY_MODEL)
     else:
         FactReading.objects.filter(version=document.live_version_id).delete()
-    former.delete()
+    if former.delete()[0]:
+        epoch_advance(tenant_id=document.tenant_id, sets=[into.pk])
     count = _load(document, into.pk, ((chunk, _by_rules(document, chunk)) for chunk in _chunks(document)))
     FactReading.objects.update_or_create(
         version_id=document.live_version_id,
@@ -112,7 +114,11 @@ def readings_outdated(sets: list[int]) -> QuerySet[FactReading]:
 
 def facts_withdraw(sets: list[int]) -> None:
     """Remove the facts of outdated readings."""
-    Triple.objects.filter(document__isnull=False).exclude(knowledge_set__in=sets).delete()
+    outdated = Triple.objects.filter(document__isnull=False).exclude(knowledge_set__in=sets)
+    changed = set(outdated.order_by().values_list("tenant_id", "knowledge_set_id").distinct())
+    outdated.delete()
+    for tenant_id, set_id in changed:
+        epoch_advance(tenant_id=tenant_id, sets=[set_id])
     readings_outdated(sets).delete()
 
 

@@ -11,6 +11,7 @@ from knowledge.indexes.graph_triples import ScopedTriples
 from knowledge.model_setup import setup_refresh
 from knowledge.selectors.sets import sets_readable
 from knowledge.selectors.visibility import visible_to
+from knowledge.types import Filters
 from ragcore.embedding.vectors import CachingEmbedder
 from ragcore.graph.name_linking import (
     LinkedEntity,
@@ -44,16 +45,14 @@ class FactsFound:
     entities: tuple[LinkedEntity, ...] = ()
 
 
-def triple_index(*, scope: Scope, sets: Sequence[int] = ()) -> ScopedTriples:
-    """The facts that the asker may see."""
-    visible = visible_to(scope=scope, sets=sets)
+def triple_index(*, scope: Scope, sets: Sequence[int] = (), filters: Filters | None = None) -> ScopedTriples:
+    """The facts that the asker may see. `filters` of documents leave out imported facts, which are of none."""
+    visible = visible_to(scope=scope, sets=sets, filters=filters)
     readable = sets_readable(scope=scope).order_by()
     if sets:
         readable = readable.filter(pk__in=list(sets))
-    return ScopedTriples(
-        scope, list(readable.values_list("pk", flat=True)), visible, model_registry.tokenizer(),
-        model_registry.embedder().model,
-    )  # fmt: skip
+    imported = [] if filters else list(readable.values_list("pk", flat=True))
+    return ScopedTriples(scope, imported, visible, model_registry.tokenizer(), model_registry.embedder().model)
 
 
 def triples_retrieve_and_rewrite(
@@ -72,7 +71,7 @@ def triples_retrieve_and_rewrite(
     text = normalise_query(question)[:MAX_QUESTION]
     index = triple_index(scope=scope, sets=sets)
     embedder = CachingEmbedder(model_registry.embedder())
-    search = _search(index, embedder)
+    search = triple_search(index, embedder)
     linked = misspelt_entities(text, index)
     question_corrected = corrected(text, linked)
     answer = retrieve_and_rewrite(
@@ -101,11 +100,12 @@ def triples_rank(
     """Facts for the question with and without re-scoring, from one search."""
     text = normalise_query(question)[:MAX_QUESTION]
     index = triple_index(scope=scope, sets=sets)
-    search = _search(index, CachingEmbedder(model_registry.embedder()))
+    search = triple_search(index, CachingEmbedder(model_registry.embedder()))
     return search.rank(corrected(text, misspelt_entities(text, index)), n_results=n_results)
 
 
-def _search(index: ScopedTriples, embedder: Embedder) -> TripleSearch:
+def triple_search(index: ScopedTriples, embedder: Embedder) -> TripleSearch:
+    """A search over these facts with the shipped weights."""
     return TripleSearch(
         index=index, embedder=embedder, tokenizer=model_registry.tokenizer(), weights=SignalWeights.shipped()
     )

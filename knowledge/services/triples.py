@@ -19,6 +19,7 @@ from accounts.scope import Scope
 from accounts.services import audit_record
 from knowledge import model_registry
 from knowledge.embedder_fit import new_vectors_check
+from knowledge.indexes.corpus_epoch import epoch_advance
 from knowledge.indexes.graph_triples import NewTriple, triples_store, triples_without_vector, vectors_add
 from knowledge.models import KnowledgeSet, Triple, TripleImport
 from knowledge.queue import READ_FACTS
@@ -242,5 +243,6 @@ def triple_delete(*, scope: Scope, actor: User, triple_id: int) -> None:
 
 def _deleted(actor: User, into: KnowledgeSet, rows: QuerySet[Triple]) -> int:
     count = rows.delete()[0]
+    epoch_advance(tenant_id=into.tenant_id, sets=[into.pk])
     audit_record(actor=actor, action="triples.delete", target=into.code, set=into.pk, triples=count)
     return count

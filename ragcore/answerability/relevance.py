@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import groupby
 
@@ -42,9 +42,13 @@ class RelevanceJudge:
     tokenizer: Tokenizer
     idf: Mapping[str, float] | None = None
     embedder: Embedder | None = None
+    stated: Mapping[int, float] = field(default_factory=dict)  # fact that states the answer -> how likely it is right
 
     def of_source(self, source: Source) -> float:
         """That this source alone answers it: what it adds to the score of a text that has nothing to do with it."""
+        fact = source.passage.fact
+        if fact is not None and fact in self.stated:
+            return self.stated[fact]
         if judges_across(self.embedder) and sources_across(self.question, [source]):
             judged = score_answerability(
                 self.question, [source], tokenizer=self.tokenizer, embedder=self.embedder, idf=self.idf

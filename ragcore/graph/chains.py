@@ -14,13 +14,14 @@ from typing import Annotated, Literal
 from pydantic import Field
 from pydantic.dataclasses import dataclass as validated
 
-from ragcore.graph.question_kind import KindOfQuestion, TripleQuestionKind
 from ragcore.graph.relation_groups import groups_of
 from ragcore.graph.retrieval import ScoredTriple
 from ragcore.graph.triples import Triple, entity_name, name_key, relation_words, sentence
 from ragcore.llm.client import LlmClient
+from ragcore.text.fact_question import KindOfQuestion
 from ragcore.text.normalise import normalise_query
 from ragcore.types import Language
+from ragcore.types.answering import FactTarget
 
 StepName = Literal["reason_1", "knowledge_1", "reason_2", "knowledge_2", "reason_3"]
 STEPS: tuple[StepName, ...] = ("reason_1", "knowledge_1", "reason_2", "knowledge_2", "reason_3")
@@ -179,7 +180,7 @@ def _names(question: str, triple: Triple) -> str:
     )
 
 
-def _matters(kind: TripleQuestionKind, triple: Triple, first: Triple, answers: Sequence[str]) -> bool:
+def _matters(kind: FactTarget, triple: Triple, first: Triple, answers: Sequence[str]) -> bool:
     if kind == "relationship":
         return relation_words(triple.relation) in answers
     if kind == "type":
@@ -187,11 +188,11 @@ def _matters(kind: TripleQuestionKind, triple: Triple, first: Triple, answers: S
     return triple.relation == first.relation
 
 
-def _reason_1(kind: TripleQuestionKind, names: str, zh: bool) -> str:
+def _reason_1(kind: FactTarget, names: str, zh: bool) -> str:
     return (_ASKED_ZH if zh else _ASKED_EN)[kind].format(names=names)
 
 
-def _reason_2(kind: TripleQuestionKind, first: Triple, zh: bool) -> str:
+def _reason_2(kind: FactTarget, first: Triple, zh: bool) -> str:
     if kind == "type":
         return "回答取决于实体的类型信息。" if zh else "What matters is the type of the entity."
     if kind == "relationship":
@@ -200,7 +201,7 @@ def _reason_2(kind: TripleQuestionKind, first: Triple, zh: bool) -> str:
     return f"关键关系是“{words}”。" if zh else f"The relation that matters is “{words}”."
 
 
-def _reason_3(kind: TripleQuestionKind, answers: Sequence[str], zh: bool) -> str:
+def _reason_3(kind: FactTarget, answers: Sequence[str], zh: bool) -> str:
     if not answers:
         return "已检索到的事实不足以回答该问题。" if zh else "The retrieved facts do not hold the answer."
     answer_text = ("、" if zh else ", ").join(answers)

@@ -18,7 +18,7 @@ from ragcore.text.scripts import CJK, HAN, cjk_share
 from ragcore.text.sentences import split_sentences
 from ragcore.text.word_lists import read_section_lines, split_entries
 
-RULES_VERSION = "facts-2"  # stored with what was read; other rules read again
+RULES_VERSION = "facts-3"  # stored with what was read; other rules read again
 MOST_FACTS = 40  # of a passage
 _MAX_SENTENCE = 400  # characters
 _SUBJECT_WORDS = 6

@@ -5,16 +5,17 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import lru_cache
+from functools import cache, lru_cache
 
 import numpy as np
 
-from ragcore.graph.question_kind import KindOfQuestion
-from ragcore.graph.relation_groups import groups_of, object_kind
+from ragcore.graph.relation_groups import groups_of, object_kind, phrases_of
 from ragcore.graph.triples import Triple, entity_name, relation_words, short_name
 from ragcore.ports import Embedder, FloatArray, Tokenizer
+from ragcore.text.fact_question import KindOfQuestion
 from ragcore.text.normalise import normalise_query
 from ragcore.text.tokenise import stop_words
+from ragcore.text.word_lists import read_sections
 
 FEATURES = (
     "subject_in_question",  # share of the subject's words, by rarity, that the question has
@@ -35,6 +36,7 @@ FEATURES = (
     "words",  # score of the first stage by words, by the best candidate's
     "units",  # what stands in brackets behind a number, in the question too
 )
+RELATION_KEYWORD, TYPE_KEYWORD = 0.8, 0.5  # of the signals
 NAMED = 0.5  # share of a name from which the question means it; few names are, so few texts are embedded
 _NUMBER = re.compile(r"^[-+]?[\d.,]+(?:e[-+]?\d+)?\b|^\d")
 _DATE = re.compile(r"^\d{4}-(?:\d\d|[A-Z][a-z]{2})|^\d{4}年|^\d{4}$|^\d{1,2} \w+ \d{4}$")
@@ -202,7 +204,7 @@ def _measured(
     explained = sum(question.weight(t) for t in question.terms & fact_terms) / question.total
     name_share = max((float(_stands(name, question.lower)) for name in (triple.subject, triple.object)), default=0.0)
     answer = triple.object if subject >= object_ else triple.subject
-    answer_kind = _answer_kind(question, answer, relation_groups, of_object=subject >= object_)
+    fits = answer_kind(question.lower, answer, relation_groups, of_object=subject >= object_)
     type_words = max(
         (_type_share(question, kind) for kind in (triple.subject_type, triple.object_type) if kind), default=0.0
     )
@@ -221,7 +223,7 @@ def _measured(
         else 0.0,
         "relation_meaning": relation_meaning,
         "asked_end": _asked_end(question.kind, subject, object_),
-        "answer_kind": answer_kind,
+        "answer_kind": fits,
         "type_words": type_words,
         "meaning": meaning,
         "meaning_relative": meaning / best_meaning,
@@ -231,8 +233,8 @@ def _measured(
     return Measured(
         features,
         entity=entity_signal(question, triple),
-        relation=min(1.0, 0.8 * len(terms & rest_terms) + 0.8 * group),
-        type=min(1.0, 0.5 * type_words + 0.5 * max(answer_kind, 0.0)),
+        relation=relation_signal(rest, triple.relation, question.tokenizer),
+        type=type_signal(question.lower, triple),
         semantic=min(1.0, meaning),
     )
 
@@ -243,6 +245,45 @@ def entity_signal(question: QuestionOfFacts, triple: Triple) -> float:
     names = f"{_lower(triple.subject)} {_lower(triple.object)}"
     matching = {w for w in set(question.tokenizer.words(names)) if len(w) > 3 and w in set(question.words)}
     return min(1.0, score + 0.1 * len(matching))
+
+
+def relation_signal(rest: str, relation: str, tokenizer: Tokenizer) -> float:
+    """0.8 for each keyword of the question that says the relation, at most 1.
+
+    `rest`: the question without the name in it. A keyword counts once, whether the relation has the same word, another
+    of its meaning (`relation_words.txt`), or both.
+    """
+    relation = relation_words(relation)
+    groups, terms = groups_of(relation), set(tokenizer.terms(relation)) - stop_words()
+    keywords = {phrase.words for phrase in phrases_of(rest) if phrase.groups & groups}
+    covered = {word for words in keywords for word in words}
+    same = {word for word in terms & set(tokenizer.words(rest)) if not any(word in c or c in word for c in covered)}
+    return min(1.0, RELATION_KEYWORD * (len(keywords) + len(same)))
+
+
+def type_signal(question: str, triple: Triple) -> float:
+    """0.5 for each keyword of the question that asks for a type of the fact, at most 1.
+
+    Types are those of its ends and the kind of its relation's objects. Keywords are in `type_words.txt`; the words of
+    a type's name are keywords, too. `question` in lower case.
+    """
+    kinds = {object_kind(group) for group in groups_of(relation_words(triple.relation))} - {"thing"}
+    names = {relation_words(name) for name in (triple.subject_type, triple.object_type) if name} | kinds
+    names_of_ends = f"{_lower(triple.subject)} | {_lower(triple.object)}"
+    keywords = {word for name in names for word in (*_keywords_of_types().get(name, ()), name)}
+    present = {word for word in keywords if stands_whole(word, question) and not stands_whole(word, names_of_ends)}
+    inside = {word for word in present if any(word != other and stands_whole(word, other) for other in present)}
+    return min(1.0, TYPE_KEYWORD * len(present - inside))
+
+
+@cache
+def _keywords_of_types() -> Mapping[str, frozenset[str]]:
+    """Name of a type -> keywords that ask for it."""
+    keywords: dict[str, frozenset[str]] = {}
+    for head, entries in read_sections("ragcore.graph", "type_words.txt").items():
+        for name in head.split("|"):
+            keywords[name.strip()] = frozenset(entries)
+    return keywords
 
 
 def _asked_end(kind: KindOfQuestion, subject: float, object_: float) -> float:
@@ -279,18 +320,21 @@ def _type_share(question: QuestionOfFacts, kind: str) -> float:
     return len(terms & question.terms) / len(terms) if terms else 0.0
 
 
-def _answer_kind(question: QuestionOfFacts, answer: str, groups: frozenset[str], *, of_object: bool) -> float:
-    """1 where the other end is of the kind that is asked for, -1 where of another one, 0 where nothing is known."""
+def answer_kind(question: str, answer: str, groups: frozenset[str], *, of_object: bool) -> float:
+    """1 where the other end is of the kind that is asked for, -1 where of another one, 0 where nothing is known.
+
+    `question` in lower case; `groups` of the relation, whose `of_object` the answer is.
+    """
     text = entity_name(answer)
     is_time, is_number = bool(_DATE.search(text)), bool(_NUMBER.search(text))
     kinds = {object_kind(g) for g in groups} if of_object else set()
-    if _TIME.search(question.lower):
+    if _TIME.search(question):
         return 1.0 if is_time or "time" in kinds else -1.0
-    if _COUNT.search(question.lower):
+    if _COUNT.search(question):
         return 1.0 if is_number else -1.0
-    if _PLACE.search(question.lower):
+    if _PLACE.search(question):
         return -1.0 if is_time or is_number else 1.0 if "place" in kinds else 0.0
-    if _PERSON.search(question.lower):
+    if _PERSON.search(question):
         return -1.0 if is_time or is_number else 1.0 if "person" in kinds else 0.0
     return 0.0
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache, lru_cache
 
@@ -30,6 +30,7 @@ class _Groups:
     phrases: Mapping[tuple[str, ...], frozenset[str]]  # stemmed words
     chinese: Mapping[str, frozenset[str]]
     kinds: Mapping[str, str]
+    heads: Mapping[str, frozenset[tuple[str, ...]]]  # the first entries of each group, which say it in general
     longest: int
 
 
@@ -37,21 +38,34 @@ class _Groups:
 def _groups() -> _Groups:
     phrases: dict[tuple[str, ...], set[str]] = {}
     chinese: dict[str, set[str]] = {}
-    kinds = {}
+    kinds, heads = {}, {}
     for head, entries in read_sections("ragcore.graph", _FILE).items():
         name, kind = head.split()
         kinds[name] = kind
+        firsts = (next((e for e in entries if e.isascii() == is_latin), "") for is_latin in (True, False))
+        heads[name] = frozenset(_words(first) for first in firsts if first)
         for entry in entries:
             if entry.isascii():
-                phrases.setdefault(tuple(stem(word) for word in entry.lower().split()), set()).add(name)
+                phrases.setdefault(_words(entry), set()).add(name)
             else:
                 chinese.setdefault(entry, set()).add(name)
     return _Groups(
         {words: frozenset(names) for words, names in phrases.items()},
         {entry: frozenset(names) for entry, names in chinese.items()},
         kinds,
+        heads,
         max(map(len, phrases)),
     )
+
+
+def _words(entry: str) -> tuple[str, ...]:
+    """An entry as it is compared: stemmed words; Chinese as one."""
+    return tuple(stem(word) for word in entry.lower().split()) if entry.isascii() else (entry,)
+
+
+def is_head(group: str, words: tuple[str, ...]) -> bool:
+    """Whether words, as they are compared, say a relation in general ("leader") and not one of its kinds ("king")."""
+    return words in _groups().heads[group]
 
 
 def object_kind(group: str) -> str:
@@ -88,6 +102,26 @@ def groups_of(text: str) -> frozenset[str]:
     for match in find_chinese(text):
         groups |= match.groups
     return frozenset(groups)
+
+
+@dataclass(frozen=True, slots=True)
+class Phrase:
+    """Words that may say a relation: stemmed ones, or a Chinese entry; `groups`: of the lists, () where it has none."""
+
+    words: tuple[str, ...]
+    groups: frozenset[str] = frozenset()
+
+
+def phrases_of(text: str) -> Iterator[Phrase]:
+    """The phrases of the lists in a text, its other words one by one, and a Chinese text as a whole."""
+    words = tuple(latin_words(text))
+    matches = find_groups(words)
+    inside = {place for match in matches for place in range(match.start, match.end)}
+    yield from (Phrase(words[match.start : match.end], match.groups) for match in matches)
+    yield from (Phrase((word,)) for at, word in enumerate(words) if at not in inside and word.isascii())
+    yield from (Phrase((text[match.start : match.end],), match.groups) for match in find_chinese(text))
+    if not text.isascii():
+        yield Phrase((text.strip(),))
 
 
 @cache

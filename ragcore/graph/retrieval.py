@@ -11,9 +11,9 @@ from typing import Literal
 
 from ragcore.graph.features import FEATURES, Measured, QuestionOfFacts, measure
 from ragcore.graph.ports import TripleHit, TripleIndex
-from ragcore.graph.question_kind import KindOfQuestion, kind_of_question
 from ragcore.graph.triples import Triple
 from ragcore.ports import Embedder, Tokenizer
+from ragcore.text.fact_question import KindOfQuestion, kind_of_question
 
 Weights = Literal["learned", "fixed"]
 DEFAULT_RESULTS = 5

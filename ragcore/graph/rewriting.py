@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from ragcore.graph.chains import FactChain, chain_by_model, chain_by_rules
-from ragcore.graph.question_kind import KindOfQuestion, kind_of_question
 from ragcore.graph.retrieval import DEFAULT_RESULTS, ScoredTriple, TripleSearch, Weights
 from ragcore.llm.client import LlmClient
+from ragcore.text.fact_question import KindOfQuestion, kind_of_question
 from ragcore.text.scripts import language_of
 from ragcore.types import Language
 

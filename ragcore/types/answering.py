@@ -149,6 +149,7 @@ class Ranked:
 
     passage: Passage
     score: float
+    by_graph: bool = False  # the graph of entities has led to it, and given it one of the last places
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -147,6 +147,7 @@ class Passage:
     start: int = 0  # where the chunk's own text begins in `text`
     categories: tuple[str, ...] = ()  # the document's attribute "category"
     difficulty: str = ""  # the document's attribute of this name
+    fact: int | None = None  # the imported fact that it states; then chunk, document and version are none, and below 0
     sentences: SentenceVectors | None = field(default=None, compare=False, repr=False)  # of those that are known
 
 
@@ -280,9 +281,8 @@ class State:
     reasons: Mapping[int, tuple[str, ...]] = field(default_factory=dict)  # document -> why it has a boost
     alpha_shift: float = 0.0  # what the profile adds to alpha, in [-0.1, 0.1]
     names: Mapping[int, str] = field(default_factory=dict)  # document -> its name, of which the question has a part
-    named_documents: frozenset[int] = (
-        frozenset()
-    )  # documents whose whole name the question gives: they lead every ranking
+    # documents whose whole name the question gives: they lead every ranking
+    named_documents: frozenset[int] = frozenset()
     graph: Mapping[str, Any] = field(default_factory=dict)  # what the graph of entities tells of the question
     scale: ScoreScale | None = None  # of the scores "rerank"; None: nothing was reranked
     # the running stage's note; the runner moves it into the stage's record

@@ -13,6 +13,7 @@ from pydantic.dataclasses import dataclass as validated_dataclass
 
 from ragcore.llm.client import LlmClient
 from ragcore.ports import Tokenizer
+from ragcore.text.fact_question import kind_of_question
 from ragcore.text.normalise import normalise_query
 from ragcore.text.question_type import QuestionType, question_type, wanted
 from ragcore.text.scripts import CJK
@@ -52,19 +53,6 @@ _LISTED = re.compile(
 )
 _YEAR = re.compile(r"(?<!\d)(?:1[5-9]|20)\d\d(?!\d)")
 
-# where the unknown part of "subject relation object" stands.
-_OBJECT = (
-    re.compile(
-        r"\b(?:what|whom?|which [\w -]+?|where|when|how (?:many|much)[\w -]*?)\s+(?:do|does|did|can|will|would)\b"
-    ),
-    re.compile(r"\b(?:what|who|which|where)\s+(?:is|are|was|were)\s+(?:the\s+)?[\w -]+?\s+(?:of|for|in|used)\b"),
-    re.compile(r"[^\s，,]{2,}的[^，,的]{1,12}(?:是|为|為|叫|有)(?:什么|什麼|谁|誰|哪|多少|几|幾)"),
-    re.compile(r"[^\s，,是]{2,}(?<!是)(?:什么|什麼|谁|誰|哪些|哪里|哪裡|多少)[^，,]{0,6}[？?。]?$"),
-)
-_SUBJECT = re.compile(
-    r"^(?:请问|請問)?(?:什么是|什麼是|何谓|何謂|谁|誰|哪)|^(?:who|which)\s+(?!(?:do|does|did|is|are|was)\b)"
-)
-
 DIRECT_TO, HYDE_FROM, DECOMPOSE_FROM = 3, 6, 7  # difficulties
 # What a kind adds to the difficulty. Most questions for one fact have a complexity below 0.625 and stay direct.
 _KIND_ADDS: dict[QuestionKind, int] = {
@@ -103,7 +91,7 @@ def extract_features(text: str) -> QuestionFeatures:
     flags = (("several_sources", sources), ("time", time), ("calculation", calculation))
     return QuestionFeatures(
         kind=kind,
-        target=fact_target(text),
+        target=kind_of_question(text).kind,
         several_sources=sources,
         time=time,
         calculation=calculation,
@@ -114,18 +102,6 @@ def extract_features(text: str) -> QuestionFeatures:
 def question_kind(text: str) -> QuestionKind:
     """The kind alone, as `extract_features` finds it."""
     return _kind(normalise_query(text))[0]
-
-
-def fact_target(text: str) -> FactTarget:
-    """Which part of a fact "subject relation object" is asked for; the subject unless something else shows."""
-    plain = normalise_query(text).lower()
-    if cues("relationship").matches(plain):
-        return "relationship"
-    if cues("type").matches(plain):
-        return "type"
-    if _SUBJECT.search(plain):
-        return "subject"
-    return "object" if any(pattern.search(plain) for pattern in _OBJECT) else "subject"
 
 
 def _kind(text: str) -> tuple[QuestionKind, list[str]]:

@@ -67,7 +67,7 @@ SPECTACULAR_SETTINGS = {
         "PlaceKind": "knowledge.models.SourcePlace.Kind",
         "EntityKind": "knowledge.models.EntityKind",
         "EntityDecisionKind": "knowledge.models.EntityDecision.Kind",
-        "FactQuestionType": "ragcore.graph.question_kind.KINDS",
+        "FactQuestionType": "ragcore.text.fact_question.KINDS",
         "TripleFormat": "knowledge.models.TripleImport.Format",
         "TextFormat": "knowledge.api.webhooks.FORMATS",
     },

@@ -47,6 +47,8 @@ def test_entities_are_listed_shown_and_exported(alice, shelf):
     [found] = alice.get(ENTITIES, {"name": "Base Station"}).json()["results"]
     one = alice.get(f"{ENTITIES}/{found['id']}").json()
     assert (one["mentions"], one["passages"], one["documents"]) == (3, 2, 2)
+    assert found["type"] == one["type"] == "TECHNOLOGY"
+    assert one["confidence"] == 0.7  # 3 of 5 mentions, 2 of 3 words, the cue in its name
     assert ("Anna Berg", 1) in [(row["name"], row["sentences"]) for row in one["neighbours"]]
     assert "The Base Station stands on the Mast." in [row["text"] for row in one["sentences"]]
     [msc] = alice.get(ENTITIES, {"name": "MSC"}).json()["results"]

@@ -21,6 +21,7 @@ from ragcore.text.markdown import join_passages
 from ragcore.types import Passage, Source
 from ragcore.types.answering import AnswerState, Ranked
 
+GRAPH_SHARE = 0.2  # of the places of a context for passages of the graph of entities, at most
 Section = tuple[Passage, ...]  # in reading order
 
 
@@ -127,7 +128,7 @@ class Compress:
     async def __call__(self, state: AnswerState, ports: StagePorts) -> AnswerState:
         if not state.passages or (self.method == "none" and not self.overflow):
             return state
-        best = sorted(state.passages, key=lambda ranked: ranked.score, reverse=True)[: self.most]
+        best = choose_best(sorted(state.passages, key=lambda ranked: ranked.score, reverse=True), self.most)
         passages, stats = await self._shortened(best, state.query, ports)
         if self.overflow:
             passages = await fit_passages(
@@ -163,16 +164,32 @@ class Compress:
 @answer_stage("context.build", label=_("numbered sources"), optional=False)
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BuildContext:
-    """Of the best passages those that fit into the budget, numbered; of equally good ones the easier document first."""
+    """Of the best passages those that fit into the budget, numbered; of equally good ones the easier document first.
+
+    Passages of the graph stand at the end of a ranking. Where that is longer than the context, up to GRAPH_SHARE of the
+    places are for them.
+    """
 
     max_chunks: int = 10
     budget_tokens: int = 3000
 
     async def __call__(self, state: AnswerState, ports: StagePorts) -> AnswerState:
-        best = sorted(state.passages, key=_by_score_and_difficulty)[: self.max_chunks]
+        best = choose_best(sorted(state.passages, key=_by_score_and_difficulty), self.max_chunks)
         pairs = [(ranked.passage, ranked.score) for ranked in best]
         sources = build_context(pairs, budget_tokens=self.budget_tokens, counter=ports.counter)
         return replace(state, sources=tuple(sources))
+
+
+def choose_best(ranked: Sequence[Ranked], most: int | None) -> list[Ranked]:
+    """The first `most` passages of a ranking, the last of them passages of the graph as far as these come behind."""
+    if most is None or len(ranked) <= most:
+        return list(ranked)
+    first = list(ranked[:most])
+    room = round(GRAPH_SHARE * most) - sum(item.by_graph for item in first)
+    joined = [item for item in ranked[most:] if item.by_graph][: max(room, 0)]
+    standing = [at for at, item in enumerate(first) if not item.by_graph]
+    out = set(standing[len(standing) - len(joined) :] if joined else ())
+    return [*(item for at, item in enumerate(first) if at not in out), *joined]
 
 
 def _by_score_and_difficulty(ranked: Ranked) -> tuple[float, float]:

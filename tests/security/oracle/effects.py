@@ -400,7 +400,7 @@ class Permits:
             return True
         return self._talks(who, str(self.facts.row("message", message)["conversation_id"]))
 
-    _chat_messagecitation = _chat_attachmentcitation = _of_message
+    _chat_messagecitation = _chat_attachmentcitation = _chat_factcitation = _of_message
 
     def _chat_announcement(self, who: Person, change: Change, fresh: Any) -> bool:
         return self.rules.administers(who, change.row["tenant_id"])

@@ -28,3 +28,26 @@ async def test_without_difficulties_equally_good_passages_stay_in_their_order():
     state = await BuildContext()(state, ports())
 
     assert [source.passage.chunk for source in state.sources] == [4, 1, 3]
+
+
+async def test_passages_of_the_graph_take_the_last_places_of_a_shorter_context():
+    passages = [ranked(f"Passage {n} of the cell.", chunk=n, score=1 - n / 100) for n in range(1, 17)]
+    passages[12:15] = [replace(item, by_graph=True) for item in passages[12:15]]
+    state = AnswerState(question=Question(text="How many steps?"), passages=tuple(passages))
+
+    whole = await BuildContext(max_chunks=16)(state, ports())
+    shorter = await BuildContext(max_chunks=10)(state, ports())
+
+    assert [source.passage.chunk for source in whole.sources] == list(range(1, 17))
+    assert [source.passage.chunk for source in shorter.sources] == [*range(1, 9), 13, 14]
+
+
+async def test_passages_of_the_graph_that_are_there_already_take_no_further_place():
+    passages = [ranked(f"Passage {n} of the cell.", chunk=n, score=1 - n / 100) for n in range(1, 14)]
+    for at in (0, 1, 12):
+        passages[at] = replace(passages[at], by_graph=True)
+    state = AnswerState(question=Question(text="How many steps?"), passages=tuple(passages))
+
+    state = await BuildContext(max_chunks=10)(state, ports())
+
+    assert [source.passage.chunk for source in state.sources] == list(range(1, 11))

@@ -1,6 +1,6 @@
 import pytest
 
-from ragcore.graph.question_kind import kind_of_question
+from ragcore.text.fact_question import kind_of_question
 
 QUESTIONS = {
     "subject": [

@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from typing import Literal, get_args
+from typing import get_args
 
 from ragcore.text.normalise import normalise_query
 from ragcore.text.scripts import language_of
+from ragcore.types.answering import FactTarget
 
-TripleQuestionKind = Literal["subject", "object", "relationship", "type"]
-KINDS: tuple[TripleQuestionKind, ...] = get_args(TripleQuestionKind)
+KINDS: tuple[FactTarget, ...] = get_args(FactTarget)
 
 _WH = r"(?:who|whom|whose|what|which|where|when|how)"
 _BE = r"(?:is|are|was|were|'s)"
@@ -26,7 +26,7 @@ _PARTICIPLE = (
     r"chosen|given|taken|sold|bought|eaten|called|worn|driven)"
 )
 _ASK = r"(?:谁|什么|甚么|哪|何|多少|几)"
-_CHINESE: tuple[tuple[re.Pattern[str], TripleQuestionKind, float], ...] = (
+_CHINESE: tuple[tuple[re.Pattern[str], FactTarget, float], ...] = (
     (
         re.compile(
             r"(?:什么|何种|哪种|怎样的|啥|有何|有无|何)(?:样的)?(?:关系|关联|联系)|(?:关系|关联|联系)(?:是|为|有)?(?:什么|怎样|如何|哪些|吗|$)|(?:如何|怎么|怎样)(?:相关|关联|联系|相连)|之间的?(?:关系|联系|关联)"
@@ -76,7 +76,7 @@ _CHINESE: tuple[tuple[re.Pattern[str], TripleQuestionKind, float], ...] = (
 class KindOfQuestion:
     """The kind and how sure the rules are, 0 to 1 (1: given by the caller)."""
 
-    kind: TripleQuestionKind
+    kind: FactTarget
     confidence: float
 
 
@@ -85,7 +85,7 @@ def _en(pattern: str) -> re.Pattern[str]:
 
 
 # in order: the first pattern that fits decides; the number is how often it was right on questions written for it
-_ENGLISH: tuple[tuple[re.Pattern[str], TripleQuestionKind, float], ...] = (
+_ENGLISH: tuple[tuple[re.Pattern[str], FactTarget, float], ...] = (
     (
         _en(r"\b(?:relationship|relation|connection|link|association)\b.*\b(?:between|with|of)\b.*\b(?:and|to|with)\b"),
         "relationship",
