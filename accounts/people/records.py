@@ -17,7 +17,7 @@ ENTERPRISE = "urn:ietf:params:scim:schemas:extension:enterprise:2.0:User"
 RIGHTS = ("positions", "owns", "reads", "creates_sets")
 LISTS = ("interests", "groups", "positions", "owns", "reads")
 FLAGS = ("active", "creates_sets")
-LIMITS = {"username": 150, "email": 254, "first_name": 150, "last_name": 150}
+LIMITS = {"username": 150, "email": 254, "first_name": 150, "last_name": 150, "locale": 64}
 MAX_TEXT, MAX_ITEMS = 128, 200
 OIDC_CLAIMS: Mapping[str, str] = {
     "username": "preferred_username",
@@ -26,6 +26,7 @@ OIDC_CLAIMS: Mapping[str, str] = {
     "last_name": "family_name",
     "department": "department",
     "role": "title",
+    "locale": "locale",
     "groups": "groups",
 }
 LDAP_ATTRIBUTES: Mapping[str, str] = {
@@ -35,6 +36,7 @@ LDAP_ATTRIBUTES: Mapping[str, str] = {
     "last_name": "sn",
     "department": "departmentNumber",
     "role": "title",
+    "locale": "preferredLanguage",
 }
 
 
@@ -53,6 +55,7 @@ class PersonRecord:
     department: str | None = None
     product: str | None = None
     role: str | None = None
+    locale: str | None = None  # such as zh-CN: the language of pages and mails
     interests: tuple[str, ...] | None = None
     groups: tuple[str, ...] | None = None
     clearance: int | None = None
@@ -95,6 +98,40 @@ def record_checked(values_by_field: Mapping[str, Any]) -> PersonRecord:
     return PersonRecord(**record)
 
 
+def record_from_scim(person: Any) -> PersonRecord:
+    """The record of a User of SCIM 2.0 (RFC 7643, 4.1 and 4.3). Raises RecordError, and where it has another shape.
+
+    The address is the primary one, else the one at work, else the first. `division` is the product, `title` the role;
+    `preferredLanguage` counts where there is no `locale`, and a displayed name where there is no other.
+    """
+    if not isinstance(person, Mapping):
+        raise RecordError("it is no JSON object")
+    name, more = person.get("name") or {}, person.get(ENTERPRISE) or {}
+    first_name, last_name = name.get("givenName"), name.get("familyName")
+    if not (first_name or last_name):
+        first_name = name.get("formatted") or person.get("displayName")
+    groups = person.get("groups")
+    raw = {
+        "username": person.get("userName"),
+        "email": _mail_of(person.get("emails") or ()),
+        "first_name": first_name,
+        "last_name": last_name,
+        "department": more.get("department"),
+        "product": more.get("division"),
+        "role": person.get("title"),
+        "locale": person.get("locale") or person.get("preferredLanguage"),
+        "groups": None if groups is None else [g.get("display") or g.get("value") for g in groups],
+        "active": person.get("active"),
+    }
+    return record_checked({field: value for field, value in raw.items() if value is not None})
+
+
+def _mail_of(emails: Any) -> Any:
+    mails = [mail for mail in emails if isinstance(mail, Mapping)]
+    ranked = sorted(mails, key=lambda mail: (str(mail.get("primary")).lower() not in TRUE, mail.get("type") != "work"))
+    return ranked[0].get("value") if ranked else None
+
+
 def records_from_scim(content: str) -> Iterator[PersonRecord | RecordError]:
     """Users of a SCIM 2.0 ListResponse (RFC 7644), or of a plain list of them."""
     try:
@@ -105,7 +142,7 @@ def records_from_scim(content: str) -> Iterator[PersonRecord | RecordError]:
     if not isinstance(people, list):
         raise RecordError("the file has no list of Resources")
     for person in people:
-        yield _one(lambda person=person: _from_scim(person))  # type: ignore[misc]
+        yield _one(lambda person=person: record_from_scim(person))  # type: ignore[misc]
 
 
 def records_from_csv(file: IO[str]) -> Iterator[PersonRecord | RecordError]:
@@ -121,26 +158,6 @@ def records_from_csv(file: IO[str]) -> Iterator[PersonRecord | RecordError]:
     for row in reader:
         cells = {name: cell.strip() for name, cell in row.items() if name in FIELDS and cell and cell.strip()}
         yield _one(lambda cells=cells: record_checked(cells))  # type: ignore[misc]
-
-
-def _from_scim(person: Any) -> PersonRecord:
-    if not isinstance(person, Mapping):
-        raise RecordError("it is no JSON object")
-    name, more = person.get("name") or {}, person.get(ENTERPRISE) or {}
-    mails = [mail for mail in person.get("emails") or () if isinstance(mail, Mapping)]
-    mail = next((mail for mail in mails if mail.get("primary")), mails[0] if mails else {})
-    groups = person.get("groups")
-    raw = {
-        "username": person.get("userName"),
-        "email": mail.get("value"),
-        "first_name": name.get("givenName"),
-        "last_name": name.get("familyName"),
-        "department": more.get("department"),
-        "role": person.get("title"),
-        "groups": None if groups is None else [g.get("display") or g.get("value") for g in groups],
-        "active": person.get("active"),
-    }
-    return record_checked({field: value for field, value in raw.items() if value is not None})
 
 
 def _one(read: Any) -> PersonRecord | RecordError:

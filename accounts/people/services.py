@@ -17,7 +17,7 @@ from accounts.people.rights import Position, rights_give
 from accounts.services import audit_record
 from ragcore.errors import PermanentError
 
-PLAIN = ("email", "first_name", "last_name", "department", "product", "role", "interests", "clearance")
+PLAIN = ("email", "first_name", "last_name", "department", "product", "role", "locale", "interests", "clearance")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -76,8 +76,11 @@ def person_upsert(
     actor: User | None,
     user: User | None = None,
     with_rights: bool = False,
+    source: str = "import",
 ) -> PersonChange:
     """Make or change one person. `user`: who it is, where that is known. Raises RecordError.
+
+    `source`: what says it, for the audit log.
 
     `with_rights`: positions and knowledge sets of the record are given, too; the actor is an administrator.
 
@@ -99,7 +102,7 @@ def person_upsert(
     if with_rights and actor is not None:
         changes |= _rights(record, person, actor=actor)
     change = PersonChange(username=person.username, is_new=earlier is None, changes=changes)
-    _record(change, person, actor=actor)
+    _record(change, person, actor=actor, source=source)
     return change
 
 
@@ -131,11 +134,16 @@ def person_deactivate(*, user: User, actor: User) -> None:
     person_leave(user=user, actor=actor)
 
 
-def _new_person(username: str, tenant: Tenant) -> User:
+def username_check(username: str) -> None:
+    """Raises RecordError for a name that nobody can have."""
     try:
         UnicodeUsernameValidator()(username)
     except ValidationError:
         raise RecordError(f"the user name {username!r} has characters that names cannot have") from None
+
+
+def _new_person(username: str, tenant: Tenant) -> User:
+    username_check(username)
     person = User(username=username, tenant=tenant)
     person.set_unusable_password()
     return person
@@ -155,14 +163,14 @@ def _differences(person: User, record: PersonRecord) -> dict[str, tuple[Any, Any
     }
 
 
-def _record(change: PersonChange, person: User, *, actor: User | None) -> None:
+def _record(change: PersonChange, person: User, *, actor: User | None, source: str) -> None:
     if change.is_empty:
         return
     audit_record(
         actor=actor or person,
         action="user.create" if change.is_new else "user.change",
         target=person.username,
-        source="import",
+        source=source,
         changes={name: list(values) for name, values in change.changes.items()},
     )
     if not person.is_active and "active" in change.changes:

@@ -476,7 +476,7 @@ class Acts:
         ]
 
 
-SCOPES = ["ask", "read", "write", "manage", "keys"]
+SCOPES = ["ask", "read", "write", "manage", "keys", "directory"]
 CHANGED: dict[str, Callable[[Any], Any]] = {  # fields of forms of the administration that are tampered with
     "is_superuser": lambda rng: "on",
     "is_staff": lambda rng: "on",
