@@ -53,8 +53,8 @@ def patched(document: Mapping[str, Any], body: Any, shape: Shape) -> dict[str, A
 
 
 def _operations(body: Any) -> list[Mapping[str, Any]]:
-    named = {name.lower(): value for name, value in body.items()} if isinstance(body, Mapping) else {}
-    listed = named.get("operations")
+    fields = {name.lower(): value for name, value in body.items()} if isinstance(body, Mapping) else {}
+    listed = fields.get("operations")
     if not isinstance(listed, list) or not listed or not all(isinstance(each, Mapping) for each in listed):
         raise ScimError("The body needs a list of Operations.", scim_type="invalidSyntax")
     if len(listed) > MAX_OPERATIONS:

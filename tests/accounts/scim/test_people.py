@@ -358,6 +358,18 @@ def test_pages_begin_where_they_should_and_tell_how_many_there_are(directory):
     assert (bad.status_code, bad.json()["detail"]) == (400, "count must be a number.")
 
 
+def test_a_longer_list_takes_no_more_queries(directory, world, django_assert_max_num_queries):
+    group = group_make(world.home, "core")
+    for number in range(12):
+        directory.post("Users", {"userName": f"p{number}", "externalId": f"x{number}"})
+    group.members.add(*world.home.users.all())
+
+    with django_assert_max_num_queries(14):
+        assert directory.get("Users?count=20").json()["itemsPerPage"] > 12
+    with django_assert_max_num_queries(14):
+        assert len(directory.get("Groups").json()["Resources"][0]["members"]) > 12
+
+
 def test_a_list_shows_the_attributes_that_are_asked_for(directory):
     directory.post("Users", MEI)
     rows = {"filter": 'userName eq "mei"'}
