@@ -17,8 +17,10 @@ from PIL import Image
 
 from accounts.key_scopes import KeyScope
 from accounts.models import AuditEvent
+from accounts.selectors import scope_for
 from accounts.services import api_key_create
 from chat.concurrency.executors import run_db
+from chat.conversations.sharing import link_create
 from chat.exports import files
 from chat.models import Conversation, Message, MessageCitation
 from knowledge.models import Chunk, Document, DocumentPicture
@@ -146,6 +148,20 @@ def test_who_may_not_read_the_document_any_more_sees_no_picture(place):
     assert b"data:image" not in place.file("md")
 
 
+def test_a_colleague_who_reads_the_whole_answer_sees_its_pictures(place):
+    scope = scope_for(place.message.conversation.user)
+    link = link_create(scope=scope, message_id=place.message.pk, is_whole=False, days=7)
+    colleague = Client()
+    colleague.force_login(make_user())
+
+    html = colleague.get(f"/shared/{link.key}").content.decode()
+
+    assert names(html) == ["mast", "foot"]
+    assert f'<a class="cite" href="#source-{place.message.pk}-1"' in html.partition("<figure")[2]
+    place.document.sets.update(visibility="members")
+    assert names(colleague.get(f"/shared/{link.key}").content.decode()) == []
+
+
 def test_markdown_has_the_picture_in_it(place):
     text = place.file("md").decode()
 
@@ -266,12 +282,14 @@ def close(document: Document) -> None:
     document.sets.update(visibility="members")
 
 
-def test_reading_a_picture_of_a_confidential_document_is_recorded(place):
-    Document.objects.filter(pk=place.document.pk).update(clearance=2)
-    secret = api_key_create(user=place.message.conversation.user, name="k", scopes=[KeyScope.ASK])[1]
-    address = f"/api/v1/rag/pictures/{place.document.live_version_id}/mast.png"
+async def test_reading_a_picture_of_a_confidential_document_is_recorded(world):
+    document = world.documents["ra"]
+    await run_db(with_text, document)
+    await run_db(lambda: Document.objects.filter(pk=document.pk).update(clearance=2))
+    address = f"/api/v1/rag/pictures/{document.live_version_id}/mast.png"
 
-    answer = Client().get(address, headers={"Authorization": f"Bearer {secret}"})
+    api = Api(world.key)
+    answer = await api.client.get(address, headers=api.headers)
 
     assert answer.status_code == 200
-    assert AuditEvent.objects.filter(action="document.view").exists()
+    assert await run_db(lambda: AuditEvent.objects.filter(action="document.view", target="ra").exists())
