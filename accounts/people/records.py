@@ -8,6 +8,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields
 from typing import IO, Any
 
+from django.utils.translation import gettext as _
+
 from ragcore.text.csv_fields import allow_long_fields
 
 TRUE, FALSE = ("1", "true", "yes", "y", "是"), ("0", "false", "no", "n", "否")
@@ -94,7 +96,7 @@ def record_checked(values_by_field: Mapping[str, Any]) -> PersonRecord:
         else:
             record[name] = _text(name, value)
     if not record.get("username"):
-        raise RecordError("it has no user name")
+        raise RecordError(_("it has no user name"))
     return PersonRecord(**record)
 
 
@@ -105,7 +107,7 @@ def record_from_scim(person: Any) -> PersonRecord:
     `preferredLanguage` counts where there is no `locale`, and a displayed name where there is no other.
     """
     if not isinstance(person, Mapping):
-        raise RecordError("it is no JSON object")
+        raise RecordError(_("it is no JSON object"))
     name, more = person.get("name") or {}, person.get(ENTERPRISE) or {}
     first_name, last_name = name.get("givenName"), name.get("familyName")
     if not (first_name or last_name):
@@ -137,10 +139,10 @@ def records_from_scim(content: str) -> Iterator[PersonRecord | RecordError]:
     try:
         parsed = json.loads(content)
     except ValueError as error:
-        raise RecordError(f"the file is no JSON: {error}") from None
+        raise RecordError(_("the file is no JSON: %(fault)s") % {"fault": error}) from None
     people = parsed.get("Resources") if isinstance(parsed, dict) else parsed
     if not isinstance(people, list):
-        raise RecordError("the file has no list of Resources")
+        raise RecordError(_("the file has no list of Resources"))
     for person in people:
         yield _one(lambda person=person: record_from_scim(person))  # type: ignore[misc]
 
@@ -151,9 +153,10 @@ def records_from_csv(file: IO[str]) -> Iterator[PersonRecord | RecordError]:
     reader = csv.DictReader(file)
     header = [name.strip() for name in reader.fieldnames or ()]
     if "username" not in header:
-        raise RecordError("the first line needs a column username")
+        raise RecordError(_("the first line needs a column username"))
     if unknown := set(header) - set(FIELDS):
-        raise RecordError(f"unknown columns: {', '.join(sorted(unknown))}; known are {', '.join(FIELDS)}")
+        names = {"unknown": ", ".join(sorted(unknown)), "known": ", ".join(FIELDS)}
+        raise RecordError(_("unknown columns: %(unknown)s; known are %(known)s") % names)
     reader.fieldnames = header
     for row in reader:
         cells = {name: cell.strip() for name, cell in row.items() if name in FIELDS and cell and cell.strip()}
@@ -167,40 +170,40 @@ def _one(read: Any) -> PersonRecord | RecordError:
     except RecordError as error:
         return error
     except (AttributeError, TypeError) as error:
-        return RecordError(f"it has an unexpected shape: {error}")
+        return RecordError(_("it has an unexpected shape: %(fault)s") % {"fault": error})
 
 
 def _text(name: str, value: Any) -> str:
     if isinstance(value, Sequence) and not isinstance(value, str) and len(value) == 1:
         value = value[0]
     if not isinstance(value, str):
-        raise RecordError(f"{name} is no text")
+        raise RecordError(_("%(field)s is no text") % {"field": name})
     text, most = value.strip(), LIMITS.get(name, MAX_TEXT)
     if len(text) > most:
-        raise RecordError(f"{name} is longer than {most} characters")
+        raise RecordError(_("%(field)s is longer than %(most)s characters") % {"field": name, "most": most})
     if any(ord(letter) < 32 or 0xD800 <= ord(letter) < 0xE000 for letter in text):
-        raise RecordError(f"{name} has control characters")
+        raise RecordError(_("%(field)s has control characters") % {"field": name})
     return text
 
 
 def _items(name: str, value: Any) -> tuple[str, ...]:
     items = value.split(SEPARATOR) if isinstance(value, str) else value
     if not isinstance(items, Sequence):
-        raise RecordError(f"{name} is no list")
+        raise RecordError(_("%(field)s is no list") % {"field": name})
     if len(items) > MAX_ITEMS:
-        raise RecordError(f"{name} has more than {MAX_ITEMS} entries")
+        raise RecordError(_("%(field)s has more than %(most)s entries") % {"field": name, "most": MAX_ITEMS})
     return tuple(dict.fromkeys(text for item in items if (text := _text(name, item))))
 
 
 def _clearance(value: Any) -> int:
     text = str(value[0] if isinstance(value, list) and value else value).strip()
     if text not in ("0", "1", "2", "3", "4"):
-        raise RecordError("clearance is no number from 0 to 4")
+        raise RecordError(_("clearance is no number from 0 to 4"))
     return int(text)
 
 
 def _flag(name: str, value: Any) -> bool:
     text = str(value).strip().lower()
     if text not in (*TRUE, *FALSE):
-        raise RecordError(f"{name} is neither true nor false")
+        raise RecordError(_("%(field)s is neither true nor false") % {"field": name})
     return text in TRUE

@@ -9,7 +9,9 @@ from typing import Any
 from django.contrib.auth.validators import UnicodeUsernameValidator
 from django.core.exceptions import ValidationError
 from django.db import transaction
+from django.utils.translation import gettext as _
 
+from accounts.error_messages import error_message
 from accounts.models import Tenant, User, UserGroup
 from accounts.people.leaving import person_leave
 from accounts.people.records import PersonRecord, RecordError
@@ -88,7 +90,7 @@ def person_upsert(
     """
     earlier = user or User.objects.select_for_update().filter(username=record.username).first()
     if earlier is not None and earlier.tenant_id != tenant.pk:
-        raise RecordError(f"the user name {record.username!r} is in use elsewhere")
+        raise RecordError(_("the user name '%(name)s' is in use elsewhere") % {"name": record.username})
     person = earlier or _new_person(record.username, tenant)
     changes = {} if earlier is None else _differences(person, record)
     for name in PLAIN:
@@ -111,8 +113,8 @@ def _rights(record: PersonRecord, person: User, *, actor: User) -> dict[str, tup
     positions = None
     if record.positions is not None:
         if unknown := set(record.positions) - set(Position.values):
-            position_names = ", ".join(Position.values)
-            raise RecordError(f"unknown positions: {', '.join(sorted(unknown))}; known are {position_names}")
+            names = {"unknown": ", ".join(sorted(unknown)), "known": ", ".join(Position.values)}
+            raise RecordError(_("unknown positions: %(unknown)s; known are %(known)s") % names)
         positions = [Position(value) for value in record.positions]
     try:
         changed = rights_give(
@@ -124,7 +126,7 @@ def _rights(record: PersonRecord, person: User, *, actor: User) -> dict[str, tup
             creates_sets=record.creates_sets,
         )
     except PermanentError as error:
-        raise RecordError(error.message) from error
+        raise RecordError(error_message(error)) from error
     return {name: (None, list(getattr(record, name, None) or ()) or getattr(person, name, None)) for name in changed}
 
 
@@ -139,7 +141,9 @@ def username_check(username: str) -> None:
     try:
         UnicodeUsernameValidator()(username)
     except ValidationError:
-        raise RecordError(f"the user name {username!r} has characters that names cannot have") from None
+        raise RecordError(
+            _("the user name '%(name)s' has characters that names cannot have") % {"name": username}
+        ) from None
 
 
 def _new_person(username: str, tenant: Tenant) -> User:

@@ -11,6 +11,7 @@ from accounts.people.records import ENTERPRISE
 USER: Final = "urn:ietf:params:scim:schemas:core:2.0:User"
 GROUP: Final = "urn:ietf:params:scim:schemas:core:2.0:Group"
 ENTERPRISE_PREFIX: Final = "enterprise:"  # of the names of the extension, in plain paths
+ITEM_NAMES = ("value", "type", "primary", "display", "$ref")
 _URNS = {f"{USER}:".lower(): "", f"{GROUP}:".lower(): "", f"{ENTERPRISE}:".lower(): ENTERPRISE_PREFIX}
 
 
@@ -38,7 +39,6 @@ class Shape:
         return next((each for each in self.of_complex.get(name, ()) if each.lower() == sub.lower()), None)
 
 
-ITEM_NAMES = ("value", "type", "primary", "display", "$ref")
 PERSON_SHAPE: Final = Shape(
     kept_names=("userName", "externalId", "displayName", "title", "locale", "preferredLanguage", "active"),
     of_complex={

@@ -83,7 +83,7 @@ def person_values(document: Mapping[str, Any]) -> PersonValues:
     try:
         record = record_from_scim({**document, "groups": None, "active": document.get("active")})
     except (RecordError, AttributeError, TypeError) as error:
-        reason = str(error) if isinstance(error, RecordError) else "it has an unexpected shape"
+        reason = str(error) if isinstance(error, RecordError) else "some attribute has another shape"
         raise invalid_value(f"The person cannot be used: {reason}.") from None
     emptied: dict[str, Any] = {
         name: getattr(record, name) if getattr(record, name) is not None else ""

@@ -6,7 +6,8 @@ import re
 
 _NUMBER = r"[A-Z]?\d{1,3}(?:[.\-\u2013]\d{1,3}){0,2}"
 _LABEL = re.compile(
-    rf"(?:\bfig(?:ure|\.)?[ \u00a0]{{0,3}}|(?:附|插|示意)?[图圖] ?)(?P<number>{_NUMBER})(?![A-Za-z0-9_%])", re.IGNORECASE
+    rf"(?:\bfig(?:ure|\.)?[ \u00a0]{{0,3}}|(?:附|插|示意)?[图圖] ?)(?P<number>{_NUMBER})(?![A-Za-z0-9_%])",
+    re.IGNORECASE,
 )
 _ASKS = re.compile(
     r"图片|插图|图像|图示|示意图|流程图|架构图|结构图|拓扑图|接线图|电路图|原理图|框图|照片|截图|图纸|哪张图|什么图|有没有图|看图|配图"

@@ -327,6 +327,7 @@ OWN: dict[str, Opens | None] = {
     "knowledge_triple_entity": None,  # nothing without a name
     "knowledge_knowledgeset_setup": lambda r, w, pk: w.is_staff and w.creates_sets,
     "admin-health": lambda r, w, pk: w.administers,
+    "accounts_user_directory": lambda r, w, pk: w.administers,
     "accounts_user_setup": lambda r, w, pk: w.administers,
     "accounts_user_rights": lambda r, w, pk: w.administers and r.administers(w, r.facts.row("user", pk)["tenant_id"]),
     "accounts_user_leave": lambda r, w, pk: w.administers and r.administers(w, r.facts.row("user", pk)["tenant_id"]),

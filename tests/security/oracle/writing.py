@@ -388,6 +388,9 @@ class Acts:
                 form(act="deactivate"),
             ],
             "accounts_user_rights": [form(positions=["owner", "administrator"], creates_sets="on")],
+            "accounts_user_directory": [
+                form(file=SimpleUploadedFile("p.csv", f"username,positions\n{self.new()},owner\n".encode()))
+            ],
             "accounts_user_setup": [form(username=self.new(), positions=["administrator"], clearance="4")],
             "knowledge_knowledgeset_rebuild": [form()],
             "knowledge_knowledgeset_enrich": [form()],
