@@ -86,7 +86,7 @@ def directory_view(request: HttpRequest) -> HttpResponse:
             )
             page |= _result_shown(result, is_import=is_import)
             if is_import:
-                messages.success(request, page["told"])
+                messages.success(request, page["summary"])
     return page_response(request, "admin/accounts/user/directory.html", page)
 
 
@@ -109,13 +109,13 @@ def _records(file: UploadedFile) -> list[PersonRecord | RecordError]:
 
 def _result_shown(result: ImportResult, *, is_import: bool) -> dict[str, Any]:
     count = len(result.changes)
-    told = (
+    sentence = (
         ngettext("%(count)d person is changed or new.", "%(count)d people are changed or new.", count)
         if is_import
         else ngettext("%(count)d person would be changed or new.", "%(count)d people would be changed or new.", count)
     )
     return {
-        "told": told % {"count": count},
+        "summary": sentence % {"count": count},
         "result": result,
         "is_import": is_import,
         "rows": [_row(change) for change in result.changes[:MAX_ROWS]],
