@@ -273,3 +273,7 @@ class ScimNothing(ScimViewSet):
         raise not_there("resource", scim_id)
 
     update = partial_update = destroy = retrieve
+
+    def search(self, request: Request) -> Response:
+        detail = "Search at /Users/.search or /Groups/.search; there are no bulk requests."
+        raise ScimError(detail, status=HTTPStatus.NOT_IMPLEMENTED)

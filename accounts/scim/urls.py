@@ -33,5 +33,7 @@ urlpatterns = [
         ScimDescriptions.as_view(READ_ALL, kind="ServiceProviderConfig"),
         name="scim-ServiceProviderConfig",
     ),
+    path(".search", ScimNothing.as_view(SEARCH), name="scim-search"),
+    path("Bulk", ScimNothing.as_view(SEARCH), name="scim-bulk"),
     path("<path:scim_id>", ScimNothing.as_view(ITEM), name="scim-nothing"),
 ]

@@ -23,6 +23,13 @@ def test_the_service_tells_what_it_can_do(directory):
     assert config["authenticationSchemes"][0]["type"] == "oauthbearertoken"
 
 
+@pytest.mark.parametrize("path", [".search", "Bulk"])
+def test_what_is_not_there_says_so_as_the_standard_asks(directory, path):
+    answer = directory.post(path, {})
+
+    assert (answer.status_code, answer.json()["status"]) == (501, "501")
+
+
 def test_kinds_and_schemas_name_each_other(directory):
     kinds = directory.get("ResourceTypes").json()["Resources"]
     schemas = {schema["id"] for schema in directory.get("Schemas").json()["Resources"]}

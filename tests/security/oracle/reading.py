@@ -37,7 +37,7 @@ SCIM = tuple(
     for path in (
         *("Users", "Users/<str:scim_id>", "Users/.search", "Groups", "Groups/<str:scim_id>", "Groups/.search"),
         *("ResourceTypes", "ResourceTypes/<str:scim_id>", "Schemas", "Schemas/<str:scim_id>"),
-        *("ServiceProviderConfig", "<path:scim_id>"),
+        *("ServiceProviderConfig", ".search", "Bulk", "<path:scim_id>"),
     )
 )
 PAGES: dict[str, tuple[str, Opens] | None] = {
