@@ -68,7 +68,7 @@ class UserFields(serializers.ModelSerializer[User]):
 
 
 class KeyBody(StrictSerializer):
-    """A new key of a user. Without `scopes` it has all but `keys`."""
+    """A new key of a user. Without `scopes` it has all but `keys` and `directory`."""
 
     username = Text(max_length=150)
     name = Text(max_length=64)

@@ -114,7 +114,8 @@ class MissingRightError(PermanentError):
     default_message = "You do not have the right to do this."
     reasons: ClassVar[Mapping[str, Sentence]] = {
         "create_sets": "You do not have the right to create knowledge sets. Ask an administrator.",
-        "give_keys_scope": "Only administrators may give a key the scope 'keys'.",
+        "give_scope": "Only administrators may give a key the scope '%(scope)s'.",
+        "use_directory": "Only keys of administrators, and of service accounts that they own, may do this.",
         "change_lexicon": "Only administrators may change the lexicon of the organisation.",
         "give_places": "Only platform administrators may give folders and hosts to tenants.",
         "make_users": "Only administrators may create users.",

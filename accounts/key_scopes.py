@@ -17,6 +17,7 @@ class KeyScope(models.TextChoices):
     WRITE = "write", pgettext_lazy("scope", "Write")
     MANAGE = "manage", pgettext_lazy("scope", "Manage")
     KEYS = "keys", pgettext_lazy("scope", "Create keys")
+    DIRECTORY = "directory", pgettext_lazy("scope", "Directory")
 
 
 SCOPE_HELP: Final[dict[KeyScope, Any]] = {
@@ -25,7 +26,9 @@ SCOPE_HELP: Final[dict[KeyScope, Any]] = {
     KeyScope.WRITE: _("add, change and delete documents; request access"),
     KeyScope.MANAGE: _("knowledge sets, members, sources, people"),
     KeyScope.KEYS: _("create API keys"),
+    KeyScope.DIRECTORY: _("add, change and deactivate people and user groups by SCIM"),
 }
+OF_ADMINISTRATORS: Final = frozenset({KeyScope.KEYS, KeyScope.DIRECTORY})  # only they give these
 LEAST_SCOPES: Final = (KeyScope.ASK, KeyScope.READ)  # ticked in forms: what asking and reading need
-EVERYDAY_SCOPES: Final = tuple(scope for scope in KeyScope if scope is not KeyScope.KEYS)
+EVERYDAY_SCOPES: Final = tuple(scope for scope in KeyScope if scope not in OF_ADMINISTRATORS)
 ALL_SCOPES: Final = tuple(KeyScope)

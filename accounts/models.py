@@ -14,6 +14,7 @@ from django.utils.translation import gettext_lazy as _
 
 from accounts.audit.actions import ACTIONS
 from accounts.key_scopes import KeyScope
+from accounts.scim.models import DirectoryEntry as DirectoryEntry
 from accounts.sign_in.models import AuthenticatorApp as AuthenticatorApp
 from accounts.sign_in.models import BrowserSession as BrowserSession
 from accounts.sign_in.models import ExternalIdentity as ExternalIdentity
@@ -89,6 +90,12 @@ class User(AbstractUser):
     department = models.CharField(_("department"), max_length=128, blank=True)
     product = models.CharField(_("product"), max_length=128, blank=True)
     role = models.CharField(_("role"), max_length=128, blank=True)
+    locale = models.CharField(
+        _("language"),
+        max_length=64,
+        blank=True,
+        help_text=_("Such as zh-CN or en: of mails, and of pages until the person chooses another."),
+    )
     interests = ArrayField(models.CharField(max_length=64), default=list, blank=True, verbose_name=_("interests"))
     use_profile = models.BooleanField(
         _("personalise results"),
@@ -156,6 +163,7 @@ class UserGroup(models.Model):
 
     tenant = models.ForeignKey(Tenant, on_delete=models.CASCADE, related_name="user_groups", verbose_name=_("tenant"))
     name = models.CharField(_("name"), max_length=128)
+    external_id = models.CharField(max_length=255, blank=True, editable=False)  # of the directory that keeps it
 
     class Meta:
         verbose_name = _("user group")

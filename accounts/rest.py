@@ -39,13 +39,15 @@ class BodyTooLargeError(APIException):
 
 
 class SmallJsonParser(JSONParser):
-    """JSON in UTF-8 up to MAX_JSON_BYTES, whatever length and charset the client declares."""
+    """JSON in UTF-8 up to `max_bytes`, whatever length and charset the client declares."""
+
+    max_bytes = MAX_JSON_BYTES
 
     def parse(
         self, stream: IO[Any], media_type: str | None = None, parser_context: Mapping[str, Any] | None = None
     ) -> dict[str, Any]:
-        body = stream.read(MAX_JSON_BYTES + 1)
-        if len(body) > MAX_JSON_BYTES:
+        body = stream.read(self.max_bytes + 1)
+        if len(body) > self.max_bytes:
             raise BodyTooLargeError
         try:
             return super().parse(BytesIO(body), media_type, {**(parser_context or {}), "encoding": "utf-8"})

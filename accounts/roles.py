@@ -71,7 +71,9 @@ USERS_MANAGE = act("users.manage", on="users, groups, API keys, audit log", says
 TENANTS_MANAGE = act(
     "tenants.manage", on="tenant", says="create, change, set quotas", roles=frozenset({Role.PLATFORM_ADMIN})
 )
-KEYS_SCOPE_GIVE = act("keys.give_scope", on="API key", says="give the scope that makes keys", roles=ADMINISTRATORS)
+KEYS_SCOPE_GIVE = act(
+    "keys.give_scope", on="API key", says="give the scopes `keys` and `directory`", roles=ADMINISTRATORS
+)
 KEYS_MAKE = act(
     "keys.make",
     on="API key",

@@ -86,7 +86,7 @@ def person_name(user: User) -> str:
 
 
 def may_give_keys_scope(user: User) -> bool:
-    """Whether keys that this person makes may make keys themselves: administrators only."""
+    """Whether this person may give a key the scopes `keys` and `directory`: administrators only."""
     return administers(scope=scope_for(user), doing=KEYS_SCOPE_GIVE)
 
 
@@ -94,7 +94,7 @@ def scopes_usable(user: User) -> list[KeyScope]:
     """Scopes of keys with which this person can do something, in the order of their declaration.
 
     Everybody asks, reads and requests access, which is writing. Managing is for owners and for whoever may create sets
-    or people, making keys for administrators.
+    or people, making keys and directories for administrators.
     """
     usable = {
         KeyScope.ASK: True,
@@ -102,6 +102,7 @@ def scopes_usable(user: User) -> list[KeyScope]:
         KeyScope.WRITE: True,
         KeyScope.MANAGE: bool(OWNERS.intersection(roles_held(user))) or user.can_create_sets,
         KeyScope.KEYS: may_give_keys_scope(user),
+        KeyScope.DIRECTORY: may_give_keys_scope(user),
     }
     return [scope for scope in KeyScope if usable[scope]]
 

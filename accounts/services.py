@@ -20,7 +20,7 @@ from accounts.errors import (
     NotAllowedError,
     NotFoundError,
 )
-from accounts.key_scopes import ALL_SCOPES, EVERYDAY_SCOPES, KeyScope
+from accounts.key_scopes import ALL_SCOPES, EVERYDAY_SCOPES, OF_ADMINISTRATORS
 from accounts.models import ApiKey, AuditEvent, Tenant, User, UserGroup
 from accounts.selectors import key_digest, may_give_keys_scope
 
@@ -107,10 +107,10 @@ def api_key_create(
 ) -> tuple[ApiKey, str]:
     """A new key and its secret, which is not stored and cannot be shown again.
 
-    `actor`: who makes it; None: somebody at the machine itself. `scopes` None: all but making keys. `through`: the key
+    `actor`: who makes it; None: somebody at the machine itself. `scopes` None: the everyday ones. `through`: the key
     with which it is made; the new one has no more scopes and lives no longer.
-    Raises MissingRightError where somebody else than an administrator gives the scope `keys`, MissingScopeError,
-    KeySettingsError.
+    Raises MissingRightError where somebody else than an administrator gives the scope `keys` or `directory`,
+    MissingScopeError, KeySettingsError.
     """
     chosen = _scopes_for(actor=actor, scopes=scopes, through=through)
     if through is not None and through.expires is not None:
@@ -140,8 +140,8 @@ def _scopes_for(*, actor: User | None, scopes: Sequence[str] | None, through: Ap
     chosen = [scope.value for scope in ALL_SCOPES if scope in scopes]
     if not chosen:
         raise KeySettingsError("no_scope")
-    if KeyScope.KEYS in chosen and actor is not None and not may_give_keys_scope(actor):
-        raise MissingRightError("give_keys_scope")
+    for scope in OF_ADMINISTRATORS.intersection(chosen) if actor is not None and not may_give_keys_scope(actor) else ():
+        raise MissingRightError("give_scope", scope=scope)
     if beyond := [scope for scope in chosen if scope not in allowed]:
         raise MissingScopeError("given", scope=beyond[0])
     return chosen

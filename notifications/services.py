@@ -14,6 +14,7 @@ from django.utils import timezone, translation
 from django.utils.translation import gettext as _
 
 from accounts.errors import NotFoundError
+from accounts.languages import interface_language
 from accounts.models import User
 from accounts.scope import Scope
 from notifications.kinds import sentence_of
@@ -61,7 +62,9 @@ def notifications_read_all(*, scope: Scope) -> int:
 
 
 def notification_mail(*, notification_id: int) -> bool:
-    """Send the mail of a notification in the language of the site, once; False where there is nothing to send.
+    """Send the mail of a notification in the language of its reader, once; False where there is nothing to send.
+
+    Who has none that the interface has gets the language of the site.
 
     No row is locked while the mail server is waited for: who sends it has a lease, which others respect. Raises OSError
     and SMTPException where the server does not take it; then it can be sent again.
@@ -70,7 +73,7 @@ def notification_mail(*, notification_id: int) -> bool:
     row = rows.filter(recipient__is_active=True).select_related("recipient").first()
     if row is None or not row.recipient.email:
         return False
-    with translation.override(settings.LANGUAGE_CODE):
+    with translation.override(interface_language(row.recipient.locale) or settings.LANGUAGE_CODE):
         sentence = sentence_of(kind=row.kind, data=row.data)
         address = f"{settings.SITE_URL}{row.link}" if settings.SITE_URL and row.link else ""
         note = _("You receive this message because of your role in the knowledge assistant.")

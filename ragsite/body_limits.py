@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from django.conf import settings
 
 from accounts.rest import MAX_JSON_BYTES
+from accounts.scim.api import MAX_BODY_BYTES as MAX_SCIM_BYTES
 from chat.mcp.server import MAX_BODY_BYTES as MAX_RPC_BYTES
 from knowledge.api.webhooks import MAX_BODY_BYTES as MAX_WEBHOOK_BYTES
 
@@ -62,6 +63,7 @@ BODY_LIMITS = (  # the first that covers an address counts
     BodyLimit(path="/api/v1/dify/*", limit=LONG_JSON_BYTES, content="a question, perhaps within a prompt"),
     BodyLimit(path="/api/*", limit=MAX_JSON_BYTES, content="JSON"),
     BodyLimit(path="/v1/*", limit=MAX_JSON_BYTES, content="JSON"),
+    BodyLimit(path="/scim/*", limit=MAX_SCIM_BYTES, content="people and user groups of a directory"),
     BodyLimit(path="/mcp*", limit=MAX_RPC_BYTES, content="JSON-RPC"),
     BodyLimit(
         path="/admin/knowledge/document/upload/",

@@ -21,6 +21,7 @@ urlpatterns = [
     path("api/docs", csrf_exempt(in_envelope(views.api_docs)), name="api-docs"),
     path("api/schema", csrf_exempt(in_envelope(views.schema)), name="schema"),
     path("api/v1/", include(in_envelopes(rest_router().urls, json_only=False))),
+    path("scim/v2/", include("accounts.scim.urls")),
     path("", include("chat.urls")),
     path("", include("accounts.urls")),
     path("", include("notifications.urls")),

@@ -34,7 +34,8 @@ and reviewers need the staff flag.
 """
 SCOPES_NOTE = """\
 A key may do what its user may do, within its scopes. Browsers have no scopes. A route that declares none is closed to
-keys.
+keys. All addresses below `/scim/v2` need `directory`, and a key of an administrator or of a service account that one
+owns.
 """
 
 

@@ -81,7 +81,7 @@ class PersonAdmin(PrivacyActions, UserAdmin, AdministratorAdmin):  # type: ignor
     actions = ("end_sessions", "remove_second_factor", "export_person", "erase_person")
     fieldsets = (
         (None, {"fields": ("username", "password_link", ("first_name", "last_name"), "email")}),
-        (_("Work profile"), {"fields": ("department", "product", "role", "interests")}),
+        (_("Work profile"), {"fields": ("department", "product", "role", "interests", "locale")}),
         (
             _("Access"),
             {

@@ -8,6 +8,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields
 from typing import IO, Any
 
+from django.utils.translation import gettext as _
+
 from ragcore.text.csv_fields import allow_long_fields
 
 TRUE, FALSE = ("1", "true", "yes", "y", "是"), ("0", "false", "no", "n", "否")
@@ -17,7 +19,7 @@ ENTERPRISE = "urn:ietf:params:scim:schemas:extension:enterprise:2.0:User"
 RIGHTS = ("positions", "owns", "reads", "creates_sets")
 LISTS = ("interests", "groups", "positions", "owns", "reads")
 FLAGS = ("active", "creates_sets")
-LIMITS = {"username": 150, "email": 254, "first_name": 150, "last_name": 150}
+LIMITS = {"username": 150, "email": 254, "first_name": 150, "last_name": 150, "locale": 64}
 MAX_TEXT, MAX_ITEMS = 128, 200
 OIDC_CLAIMS: Mapping[str, str] = {
     "username": "preferred_username",
@@ -26,6 +28,7 @@ OIDC_CLAIMS: Mapping[str, str] = {
     "last_name": "family_name",
     "department": "department",
     "role": "title",
+    "locale": "locale",
     "groups": "groups",
 }
 LDAP_ATTRIBUTES: Mapping[str, str] = {
@@ -35,6 +38,7 @@ LDAP_ATTRIBUTES: Mapping[str, str] = {
     "last_name": "sn",
     "department": "departmentNumber",
     "role": "title",
+    "locale": "preferredLanguage",
 }
 
 
@@ -53,6 +57,7 @@ class PersonRecord:
     department: str | None = None
     product: str | None = None
     role: str | None = None
+    locale: str | None = None  # such as zh-CN: the language of pages and mails
     interests: tuple[str, ...] | None = None
     groups: tuple[str, ...] | None = None
     clearance: int | None = None
@@ -91,8 +96,42 @@ def record_checked(values_by_field: Mapping[str, Any]) -> PersonRecord:
         else:
             record[name] = _text(name, value)
     if not record.get("username"):
-        raise RecordError("it has no user name")
+        raise RecordError(_("it has no user name"))
     return PersonRecord(**record)
+
+
+def record_from_scim(person: Any) -> PersonRecord:
+    """The record of a User of SCIM 2.0 (RFC 7643, 4.1 and 4.3). Raises RecordError, and where it has another shape.
+
+    The address is the primary one, else the one at work, else the first. `division` is the product, `title` the role;
+    `preferredLanguage` counts where there is no `locale`, and a displayed name where there is no other.
+    """
+    if not isinstance(person, Mapping):
+        raise RecordError(_("it is no JSON object"))
+    name, more = person.get("name") or {}, person.get(ENTERPRISE) or {}
+    first_name, last_name = name.get("givenName"), name.get("familyName")
+    if not (first_name or last_name):
+        first_name = name.get("formatted") or person.get("displayName")
+    groups = person.get("groups")
+    raw = {
+        "username": person.get("userName"),
+        "email": _mail_of(person.get("emails") or ()),
+        "first_name": first_name,
+        "last_name": last_name,
+        "department": more.get("department"),
+        "product": more.get("division"),
+        "role": person.get("title"),
+        "locale": person.get("locale") or person.get("preferredLanguage"),
+        "groups": None if groups is None else [g.get("display") or g.get("value") for g in groups],
+        "active": person.get("active"),
+    }
+    return record_checked({field: value for field, value in raw.items() if value is not None})
+
+
+def _mail_of(emails: Any) -> Any:
+    mails = [mail for mail in emails if isinstance(mail, Mapping)]
+    ranked = sorted(mails, key=lambda mail: (str(mail.get("primary")).lower() not in TRUE, mail.get("type") != "work"))
+    return ranked[0].get("value") if ranked else None
 
 
 def records_from_scim(content: str) -> Iterator[PersonRecord | RecordError]:
@@ -100,12 +139,12 @@ def records_from_scim(content: str) -> Iterator[PersonRecord | RecordError]:
     try:
         parsed = json.loads(content)
     except ValueError as error:
-        raise RecordError(f"the file is no JSON: {error}") from None
+        raise RecordError(_("the file is no JSON: %(fault)s") % {"fault": error}) from None
     people = parsed.get("Resources") if isinstance(parsed, dict) else parsed
     if not isinstance(people, list):
-        raise RecordError("the file has no list of Resources")
+        raise RecordError(_("the file has no list of Resources"))
     for person in people:
-        yield _one(lambda person=person: _from_scim(person))  # type: ignore[misc]
+        yield _one(lambda person=person: record_from_scim(person))  # type: ignore[misc]
 
 
 def records_from_csv(file: IO[str]) -> Iterator[PersonRecord | RecordError]:
@@ -114,33 +153,14 @@ def records_from_csv(file: IO[str]) -> Iterator[PersonRecord | RecordError]:
     reader = csv.DictReader(file)
     header = [name.strip() for name in reader.fieldnames or ()]
     if "username" not in header:
-        raise RecordError("the first line needs a column username")
+        raise RecordError(_("the first line needs a column username"))
     if unknown := set(header) - set(FIELDS):
-        raise RecordError(f"unknown columns: {', '.join(sorted(unknown))}; known are {', '.join(FIELDS)}")
+        names = {"unknown": ", ".join(sorted(unknown)), "known": ", ".join(FIELDS)}
+        raise RecordError(_("unknown columns: %(unknown)s; known are %(known)s") % names)
     reader.fieldnames = header
     for row in reader:
         cells = {name: cell.strip() for name, cell in row.items() if name in FIELDS and cell and cell.strip()}
         yield _one(lambda cells=cells: record_checked(cells))  # type: ignore[misc]
-
-
-def _from_scim(person: Any) -> PersonRecord:
-    if not isinstance(person, Mapping):
-        raise RecordError("it is no JSON object")
-    name, more = person.get("name") or {}, person.get(ENTERPRISE) or {}
-    mails = [mail for mail in person.get("emails") or () if isinstance(mail, Mapping)]
-    mail = next((mail for mail in mails if mail.get("primary")), mails[0] if mails else {})
-    groups = person.get("groups")
-    raw = {
-        "username": person.get("userName"),
-        "email": mail.get("value"),
-        "first_name": name.get("givenName"),
-        "last_name": name.get("familyName"),
-        "department": more.get("department"),
-        "role": person.get("title"),
-        "groups": None if groups is None else [g.get("display") or g.get("value") for g in groups],
-        "active": person.get("active"),
-    }
-    return record_checked({field: value for field, value in raw.items() if value is not None})
 
 
 def _one(read: Any) -> PersonRecord | RecordError:
@@ -150,40 +170,40 @@ def _one(read: Any) -> PersonRecord | RecordError:
     except RecordError as error:
         return error
     except (AttributeError, TypeError) as error:
-        return RecordError(f"it has an unexpected shape: {error}")
+        return RecordError(_("it has an unexpected shape: %(fault)s") % {"fault": error})
 
 
 def _text(name: str, value: Any) -> str:
     if isinstance(value, Sequence) and not isinstance(value, str) and len(value) == 1:
         value = value[0]
     if not isinstance(value, str):
-        raise RecordError(f"{name} is no text")
+        raise RecordError(_("%(field)s is no text") % {"field": name})
     text, most = value.strip(), LIMITS.get(name, MAX_TEXT)
     if len(text) > most:
-        raise RecordError(f"{name} is longer than {most} characters")
+        raise RecordError(_("%(field)s is longer than %(most)s characters") % {"field": name, "most": most})
     if any(ord(letter) < 32 or 0xD800 <= ord(letter) < 0xE000 for letter in text):
-        raise RecordError(f"{name} has control characters")
+        raise RecordError(_("%(field)s has control characters") % {"field": name})
     return text
 
 
 def _items(name: str, value: Any) -> tuple[str, ...]:
     items = value.split(SEPARATOR) if isinstance(value, str) else value
     if not isinstance(items, Sequence):
-        raise RecordError(f"{name} is no list")
+        raise RecordError(_("%(field)s is no list") % {"field": name})
     if len(items) > MAX_ITEMS:
-        raise RecordError(f"{name} has more than {MAX_ITEMS} entries")
+        raise RecordError(_("%(field)s has more than %(most)s entries") % {"field": name, "most": MAX_ITEMS})
     return tuple(dict.fromkeys(text for item in items if (text := _text(name, item))))
 
 
 def _clearance(value: Any) -> int:
     text = str(value[0] if isinstance(value, list) and value else value).strip()
     if text not in ("0", "1", "2", "3", "4"):
-        raise RecordError("clearance is no number from 0 to 4")
+        raise RecordError(_("clearance is no number from 0 to 4"))
     return int(text)
 
 
 def _flag(name: str, value: Any) -> bool:
     text = str(value).strip().lower()
     if text not in (*TRUE, *FALSE):
-        raise RecordError(f"{name} is neither true nor false")
+        raise RecordError(_("%(field)s is neither true nor false") % {"field": name})
     return text in TRUE

@@ -9,7 +9,9 @@ from typing import Any
 from django.contrib.auth.validators import UnicodeUsernameValidator
 from django.core.exceptions import ValidationError
 from django.db import transaction
+from django.utils.translation import gettext as _
 
+from accounts.error_messages import error_message
 from accounts.models import Tenant, User, UserGroup
 from accounts.people.leaving import person_leave
 from accounts.people.records import PersonRecord, RecordError
@@ -17,7 +19,7 @@ from accounts.people.rights import Position, rights_give
 from accounts.services import audit_record
 from ragcore.errors import PermanentError
 
-PLAIN = ("email", "first_name", "last_name", "department", "product", "role", "interests", "clearance")
+PLAIN = ("email", "first_name", "last_name", "department", "product", "role", "locale", "interests", "clearance")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -76,8 +78,11 @@ def person_upsert(
     actor: User | None,
     user: User | None = None,
     with_rights: bool = False,
+    source: str = "import",
 ) -> PersonChange:
     """Make or change one person. `user`: who it is, where that is known. Raises RecordError.
+
+    `source`: what says it, for the audit log.
 
     `with_rights`: positions and knowledge sets of the record are given, too; the actor is an administrator.
 
@@ -85,7 +90,7 @@ def person_upsert(
     """
     earlier = user or User.objects.select_for_update().filter(username=record.username).first()
     if earlier is not None and earlier.tenant_id != tenant.pk:
-        raise RecordError(f"the user name {record.username!r} is in use elsewhere")
+        raise RecordError(_("the user name '%(name)s' is in use elsewhere") % {"name": record.username})
     person = earlier or _new_person(record.username, tenant)
     changes = {} if earlier is None else _differences(person, record)
     for name in PLAIN:
@@ -99,7 +104,7 @@ def person_upsert(
     if with_rights and actor is not None:
         changes |= _rights(record, person, actor=actor)
     change = PersonChange(username=person.username, is_new=earlier is None, changes=changes)
-    _record(change, person, actor=actor)
+    _record(change, person, actor=actor, source=source)
     return change
 
 
@@ -108,8 +113,8 @@ def _rights(record: PersonRecord, person: User, *, actor: User) -> dict[str, tup
     positions = None
     if record.positions is not None:
         if unknown := set(record.positions) - set(Position.values):
-            position_names = ", ".join(Position.values)
-            raise RecordError(f"unknown positions: {', '.join(sorted(unknown))}; known are {position_names}")
+            names = {"unknown": ", ".join(sorted(unknown)), "known": ", ".join(Position.values)}
+            raise RecordError(_("unknown positions: %(unknown)s; known are %(known)s") % names)
         positions = [Position(value) for value in record.positions]
     try:
         changed = rights_give(
@@ -121,7 +126,7 @@ def _rights(record: PersonRecord, person: User, *, actor: User) -> dict[str, tup
             creates_sets=record.creates_sets,
         )
     except PermanentError as error:
-        raise RecordError(error.message) from error
+        raise RecordError(error_message(error)) from error
     return {name: (None, list(getattr(record, name, None) or ()) or getattr(person, name, None)) for name in changed}
 
 
@@ -131,11 +136,18 @@ def person_deactivate(*, user: User, actor: User) -> None:
     person_leave(user=user, actor=actor)
 
 
-def _new_person(username: str, tenant: Tenant) -> User:
+def username_check(username: str) -> None:
+    """Raises RecordError for a name that nobody can have."""
     try:
         UnicodeUsernameValidator()(username)
     except ValidationError:
-        raise RecordError(f"the user name {username!r} has characters that names cannot have") from None
+        raise RecordError(
+            _("the user name '%(name)s' has characters that names cannot have") % {"name": username}
+        ) from None
+
+
+def _new_person(username: str, tenant: Tenant) -> User:
+    username_check(username)
     person = User(username=username, tenant=tenant)
     person.set_unusable_password()
     return person
@@ -155,14 +167,14 @@ def _differences(person: User, record: PersonRecord) -> dict[str, tuple[Any, Any
     }
 
 
-def _record(change: PersonChange, person: User, *, actor: User | None) -> None:
+def _record(change: PersonChange, person: User, *, actor: User | None, source: str) -> None:
     if change.is_empty:
         return
     audit_record(
         actor=actor or person,
         action="user.create" if change.is_new else "user.change",
         target=person.username,
-        source="import",
+        source=source,
         changes={name: list(values) for name, values in change.changes.items()},
     )
     if not person.is_active and "active" in change.changes:

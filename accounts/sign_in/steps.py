@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import time
 from dataclasses import asdict, dataclass, replace
-from typing import Any, Literal
+from typing import Any, Literal, cast
 
 from django.conf import settings
 from django.contrib.auth import login
@@ -17,6 +17,7 @@ from django.urls import reverse
 from django.utils.crypto import constant_time_compare
 
 from accounts.audit.events import event_add
+from accounts.languages import interface_language
 from accounts.models import User
 from accounts.services import audit_record, tenant_ensure_default
 from accounts.sessions import CLIENT
@@ -117,7 +118,21 @@ def sign_in_continue(
     )
     response = redirect(_landing(user, pending, is_first=is_first))
     browser_remember(request, response, user)
+    _speak(request, response, user)
     return response
+
+
+def _speak(request: HttpRequest, response: HttpResponse, user: User) -> None:
+    """Pages in the language of the person, unless another was chosen in this browser."""
+    language = interface_language(user.locale)
+    if language is not None and settings.LANGUAGE_COOKIE_NAME not in request.COOKIES:
+        response.set_cookie(
+            settings.LANGUAGE_COOKIE_NAME,
+            language,
+            secure=settings.LANGUAGE_COOKIE_SECURE,
+            httponly=settings.LANGUAGE_COOKIE_HTTPONLY,
+            samesite=cast(Literal["Lax"], settings.LANGUAGE_COOKIE_SAMESITE),
+        )
 
 
 def _landing(user: User, pending: PendingSignIn, *, is_first: bool) -> str:

@@ -55,11 +55,18 @@ def error_chunk(code: str, message: str) -> dict[str, Any]:
 
 
 def answer_context(
-    body: CompletionIn, *, citations: Sequence[Any], status: str, message_id: str, error_message: str | None
+    body: CompletionIn,
+    *,
+    citations: Sequence[Any],
+    status: str,
+    message_id: str,
+    error_message: str | None,
+    pictures: Sequence[Any] = (),
 ) -> dict[str, Any]:
     """What we tell besides the text, under `message.context`."""
     return {
         "citations": list(citations),
+        "pictures": list(pictures),
         "status": status,
         "message_id": message_id,
         "error_message": error_message,

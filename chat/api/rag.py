@@ -5,14 +5,16 @@ from __future__ import annotations
 import uuid
 from typing import Any
 
-from django.http import HttpRequest, StreamingHttpResponse
+from django.http import HttpRequest, HttpResponse, StreamingHttpResponse
 from ninja import Query, Router
 
 from accounts.key_scopes import KeyScope
+from accounts.scope import Scope
 from accounts.selectors import tenant_check
 from chat.answering.passage_search import conversation_turns, passages_find
 from chat.api.auth import CallerAuth, caller_of
 from chat.api.health import health_report
+from chat.api.pictures import picture_response, serialize_pictures
 from chat.api.questions import answer_question, check_answer_options, check_search_options, start_turn
 from chat.api.responses import (
     BatchOut,
@@ -42,7 +44,7 @@ from chat.serializers import (
     serialize_warnings,
     shown_text,
 )
-from chat.turns.lifecycle import BatchItem, answer_batch
+from chat.turns.lifecycle import BatchItem, StoredAnswer, answer_batch
 from knowledge.services.filters import filters_count, filters_offered
 from ragcore.errors import RagError
 
@@ -77,8 +79,8 @@ async def retrieve(request: HttpRequest, body: RetrieveIn) -> dict[str, Any]:
 @rag_router.post("/generate", auth=ASKING, summary="Answer a question", openapi_extra=response_schema(GenerateOut))
 async def generate(request: HttpRequest, body: GenerateIn) -> dict[str, Any]:
     """A cited answer with the support state of each sentence."""
-    stored = await answer_question(caller_of(request), body.value())
-    return serialize_answer(record=stored.record, request=stored.request, message=stored.message)
+    caller = caller_of(request)
+    return await _serialized(caller.scope, await answer_question(caller, body.value()))
 
 
 @rag_router.post(
@@ -89,7 +91,9 @@ async def generate_stream(request: HttpRequest, body: GenerateIn) -> StreamingHt
     value = body.value()
     caller = caller_of(request)
     message = await start_turn(caller, value)
-    vocabulary = generate_vocabulary(include_inline=value.include_inline, include_citations=value.include_citations)
+    vocabulary = generate_vocabulary(
+        include_inline=value.include_inline, include_citations=value.include_citations, scope=caller.scope
+    )
     return await event_stream(message.pk, scope=caller.scope, vocabulary=vocabulary)
 
 
@@ -107,6 +111,7 @@ async def streams(request: HttpRequest, message_id: uuid.UUID) -> StreamingHttpR
         vocabulary=generate_vocabulary(
             include_inline=options.get("include_inline", True),
             include_citations=options.get("include_citations", True),
+            scope=scope,
         ),
         after=_last_event_id(request),
         begun=True,
@@ -123,7 +128,7 @@ async def batch(request: HttpRequest, body: BatchIn) -> dict[str, Any]:
     if number := sum(isinstance(query, str) for query in queries):
         await count_questions_or_raise(caller.user, key=caller.key_tag, questions=number)
     items = await answer_batch(scope=caller.scope, user=caller.user, queries=queries, request=value, key=caller.key_tag)
-    return {"results": [serialize_batch_item(item) for item in items]}
+    return {"results": [await serialize_batch_item(caller.scope, item) for item in items]}
 
 
 def _query_or_error(value: Any) -> str | RagError:
@@ -155,6 +160,9 @@ async def query(request: HttpRequest, body: QueryIn) -> dict[str, Any]:
         "retrieved_count": record.metadata.chunks_found,
         "generation_time": record.metadata.generate_time,
         "citations": serialize_source_citations(rows),
+        "pictures": await serialize_pictures(
+            scope=caller_of(request).scope, message_id=message.pk, is_wanted=body.include_sources
+        ),
         "metadata": {
             **serialize_metadata(record),
             "status": record.status,
@@ -178,7 +186,7 @@ async def query_stream(request: HttpRequest, body: QueryIn) -> StreamingHttpResp
     return await event_stream(
         message.pk,
         scope=caller.scope,
-        vocabulary=query_vocabulary(question=body.query, include_sources=body.include_sources),
+        vocabulary=query_vocabulary(question=body.query, include_sources=body.include_sources, scope=caller.scope),
     )
 
 
@@ -210,6 +218,17 @@ async def count(request: HttpRequest, body: FilterCountIn) -> dict[str, Any]:
     }
 
 
+@rag_router.get(
+    "/pictures/{version_id}/{name}",
+    auth=ASKING,
+    summary="A picture of a cited passage",
+    openapi_extra={"responses": {200: {"description": "The picture", "content": {"image/*": {}}}}},
+)
+async def picture(request: HttpRequest, version_id: int, name: str) -> HttpResponse:
+    """The bytes of a picture that an answer names in `pictures`, for who may open its document."""
+    return await picture_response(request, version_id, name)
+
+
 def _last_event_id(request: HttpRequest) -> int:
     value = request.headers.get("Last-Event-ID", "").strip() or "0"
     if not (value.isascii() and value.isdigit() and len(value) < 16):
@@ -217,11 +236,17 @@ def _last_event_id(request: HttpRequest) -> int:
     return int(value)
 
 
-def serialize_batch_item(item: BatchItem) -> dict[str, Any]:
+async def _serialized(scope: Scope, stored: StoredAnswer) -> dict[str, Any]:
+    pictures = await serialize_pictures(
+        scope=scope, message_id=stored.message.pk, is_wanted=stored.request.include_citations
+    )
+    answer = serialize_answer(record=stored.record, request=stored.request, message=stored.message)
+    return {**answer, "pictures": pictures}
+
+
+async def serialize_batch_item(scope: Scope, item: BatchItem) -> dict[str, Any]:
     """The result of one question of a batch, or its error."""
     if item.result is not None:
-        stored = item.result
-        result = serialize_answer(record=stored.record, request=stored.request, message=stored.message)
-        return {"index": item.index, "result": result}
+        return {"index": item.index, "result": await _serialized(scope, item.result)}
     assert item.error is not None
     return {"index": item.index, "error": {"code": item.error.code, "message": item.error.message}}

@@ -74,6 +74,17 @@ class CitationOut(Out):
     edited_at: str | None = Field(description="When; null: the text is as in the document.")
 
 
+class PictureOut(Out):
+    id: str
+    url: str = Field(description="Below the address of the site; GET with a key of the scope `ask`.")
+    caption: str = Field(description="The words at the picture in the document; may be empty.")
+    alt: str = Field(description="What it shows, for who does not see it.")
+    document_id: int
+    document: str = Field(description="Title of the document.")
+    page: int | None
+    citation_num: int = Field(description="The source in whose passage it stands.")
+
+
 class SentenceOut(Out):
     text: str
     support: str = Field(description="supported, weak or unsupported.")
@@ -154,6 +165,9 @@ class GenerateOut(Out):
     parent_id: str | None = Field(description="The message that this one follows; null for a first one.")
     conversation_id: str
     citations: list[CitationOut]
+    pictures: list[PictureOut] = Field(
+        description="Of cited passages, where the question asks for one or the sentence names it; at most four."
+    )
     sentences: list[SentenceOut]
     query_analysis: dict[str, Any]
     agentic_steps: list[dict[str, Any]]
@@ -288,6 +302,7 @@ class QueryOut(Out):
     retrieved_count: int = Field(description="Passages that the answer could be written from.")
     generation_time: float | None
     citations: list[SourceCitationOut]
+    pictures: list[PictureOut]
     metadata: dict[str, Any]
 
 

@@ -12,6 +12,7 @@ from typing import Any
 from django.http import StreamingHttpResponse
 
 from accounts.scope import Scope
+from chat.api.pictures import serialize_pictures
 from chat.concurrency.executors import run_db
 from chat.concurrency.redis_client import client, events_key
 from chat.errors import TurnFailedError, TurnRefusedError
@@ -126,8 +127,8 @@ def data_line(data: Mapping[str, Any]) -> str:
     return f"data: {json.dumps(data, ensure_ascii=False)}\n\n"
 
 
-def generate_vocabulary(*, include_inline: bool, include_citations: bool) -> Vocabulary:
-    """`context, step, chunk, citations, done, error`."""
+def generate_vocabulary(*, include_inline: bool, include_citations: bool, scope: Scope) -> Vocabulary:
+    """`context, step, chunk, citations, done, error`; `done` has the pictures that `scope` may open."""
 
     async def translate(event: Event) -> AsyncIterator[Mapping[str, Any]]:
         data = event.data
@@ -137,7 +138,8 @@ def generate_vocabulary(*, include_inline: bool, include_citations: bool) -> Voc
         elif event.type == "citations":
             yield {"type": "citations", "citations": data["citations"] if include_citations else []}
         elif event.type == "done":
-            yield {"type": "done", **{name: data[name] for name in _DONE_FIELDS if name in data}}
+            fields = {name: data[name] for name in _DONE_FIELDS if name in data}
+            yield {"type": "done", **fields, "pictures": await _pictures(scope, data, is_wanted=include_citations)}
         elif event.type == "error":
             yield {"type": "error", "code": data["code"], "message": data["message"]}
         elif event.type in ("context", "step", "chunk"):
@@ -146,7 +148,11 @@ def generate_vocabulary(*, include_inline: bool, include_citations: bool) -> Voc
     return translate
 
 
-def query_vocabulary(*, question: str, include_sources: bool) -> Vocabulary:
+async def _pictures(scope: Scope, data: Mapping[str, Any], *, is_wanted: bool) -> list[dict[str, Any]]:
+    return await serialize_pictures(scope=scope, message_id=uuid.UUID(data["message_id"]), is_wanted=is_wanted)
+
+
+def query_vocabulary(*, question: str, include_sources: bool, scope: Scope) -> Vocabulary:
     """`query_rewritten, documents_retrieved, generation_start, token, generation_complete, error`."""
 
     async def translate(event: Event) -> AsyncIterator[Mapping[str, Any]]:
@@ -165,6 +171,7 @@ def query_vocabulary(*, question: str, include_sources: bool) -> Vocabulary:
                 "status": data["status"],
                 "sources": serialize_sources(rows) if include_sources else [],
                 "citations": serialize_source_citations(rows),
+                "pictures": await _pictures(scope, data, is_wanted=include_sources),
             }
         elif event.type == "error":
             yield {"type": "error", "code": data["code"], "message": data["message"]}

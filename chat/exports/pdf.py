@@ -25,7 +25,7 @@ from django.conf import settings
 from django.utils.translation import gettext as _
 
 from chat.errors import ExportTooLongError
-from chat.exports.report import Block, Report, Row, Run, table_parts
+from chat.exports.report import Block, Report, ReportFigure, Row, Run, table_parts
 from chat.rendering.effort import Effort, TooMuchError
 
 CHINESE_FONT = "STSong-Light"
@@ -40,6 +40,8 @@ CODE_LINES = 200  # of one paragraph
 PART_CHARACTERS = 2000  # of one paragraph; a longer one goes on in the next without space between them
 LINE_COST = 40  # as many characters of a part as the end of a line counts
 TABLE_CELLS = 400  # of one table; a longer one goes on in the next, below the same head
+POINTS_PER_PIXEL = 0.75
+MAX_PICTURE_POINTS = 360  # in height
 MAX_SECONDS = 10.0  # of processor time for the layout, and again for plain text
 _LINE = re.compile(r"[^\n]*\n|[^\n]+")
 _CJK = re.compile(r"[\u2e80-\u9fff\uff00-\uffef]")
@@ -137,7 +139,21 @@ def _plain_flow(report: Report) -> Iterable[Any]:
 def _flowables(block: Block, styles: Any) -> Iterable[Any]:
     if block.kind == "table":
         return _tables(block, styles)
+    if block.figure is not None:
+        return _figure(block.figure, styles)
     return _code(block.text, styles) if block.kind == "code" else _block_paragraphs(block, styles)
+
+
+def _figure(figure: ReportFigure, styles: Any) -> Iterator[Any]:
+    """A picture that fits on a page, and its caption below it."""
+    from reportlab.lib.pagesizes import A4
+    from reportlab.platypus import Image
+
+    if figure.picture is not None:
+        width, height = figure.picture.width * POINTS_PER_PIXEL, figure.picture.height * POINTS_PER_PIXEL
+        scale = min(1.0, (A4[0] - 2 * MARGIN_POINTS) / width, MAX_PICTURE_POINTS / height)
+        yield Image(BytesIO(figure.picture.content), width * scale, height * scale, hAlign="LEFT")
+    yield from _paragraphs([Run(text=figure.line, is_italic=True)], styles["Note"])
 
 
 def _checked_flowables(block: Block, styles: Any) -> Iterable[Any]:

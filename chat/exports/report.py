@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 from itertools import islice
@@ -13,12 +13,15 @@ from markdown_it import MarkdownIt
 from markdown_it.token import Token
 
 from accounts.relative_time import exact_time
+from chat.answers.figures import FigureLine
 from chat.answers.outcome_words import outcome_words, unsupported_sentences
+from chat.exports.pictures import ExportPicture, pictures_read
 from chat.pages.view_models import TurnView
 from chat.rendering.effort import Effort, TooMuchError, limit_effort
 
 MAX_TURNS = 500  # of one file
 MAX_COLUMNS = 10  # of a table side by side on a page; wider ones are cut into several
+MARKER = re.compile(r"\[(\d{1,3})\]")
 _BLANK_LINES = re.compile(r"\n(?:[ \t]*\n)+")
 
 Row = tuple[tuple["Run", ...], ...]
@@ -35,18 +38,41 @@ class Run:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class ReportFigure:
+    """A picture of a cited passage, and where it stands."""
+
+    key: str  # names the picture in the file
+    number: int  # of its source
+    place: int  # which marker of the text it stands behind, from 0
+    caption: str
+    alt: str
+    picture: ExportPicture | None  # None: it cannot be read, or the file has too many
+
+    @property
+    def line(self) -> str:
+        """The words below the picture, with the number of the source."""
+        return f"{self.caption} [{self.number}]".strip()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Block:
-    """A block of a report. `kind`: heading, paragraph, item, quote, code, table."""
+    """A block of a report. `kind`: heading, paragraph, item, quote, code, table, figure."""
 
     kind: str
     runs: tuple[Run, ...] = ()
     level: int = 0  # of a heading from 1, of an item from 0
     mark: str = ""  # in front of an item: "•" or "1."
     rows: tuple[Row, ...] = ()  # of a table, the first one its head
+    figure: ReportFigure | None = None
 
     @property
     def text(self) -> str:
         return "".join(run.text for run in self.runs)
+
+    @property
+    def whole_text(self) -> str:
+        """The text, of a table too."""
+        return self.text + "\n".join(run.text for row in self.rows for cell in row for run in cell)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -59,6 +85,7 @@ class ReportTurn:
     blocks: tuple[Block, ...]
     sources: tuple[str, ...]
     unsupported: tuple[str, ...] = ()  # sentences that no source supports: a file has no underlines
+    figures: tuple[ReportFigure, ...] = ()  # they stand among the blocks, and not in the Markdown
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -71,8 +98,9 @@ class Report:
 
 def build_report(*, title: str, turns: Sequence[TurnView]) -> Report:
     """The finished turns, with their sources as the asker may see them at this moment; those without text say why."""
-    finished = (turn for turn in turns if turn.message.state != "running")
-    return _titled_once(Report(title=title, turns=tuple(_turn(turn) for turn in islice(finished, MAX_TURNS))))
+    finished = list(islice((turn for turn in turns if turn.message.state != "running"), MAX_TURNS))
+    pictures = pictures_read([turn for turn in finished if turn.figures])
+    return _titled_once(Report(title=title, turns=tuple(_turn(turn, pictures) for turn in finished)))
 
 
 def _titled_once(report: Report) -> Report:
@@ -86,7 +114,7 @@ def _titled_once(report: Report) -> Report:
     return Report(title=first.question, turns=(replace(first, question=""), *report.turns[1:]))
 
 
-def _turn(turn: TurnView) -> ReportTurn:
+def _turn(turn: TurnView, pictures: Mapping[int, ExportPicture]) -> ReportTurn:
     message = turn.message
     text = message.answer or turn.failure or _("No answer.")
     listed = turn.cited if turn.notice != "search_results" else list(turn.sources)
@@ -95,14 +123,45 @@ def _turn(turn: TurnView) -> ReportTurn:
         notes.append(_("Quoted from the sources, without a language model"))
     if outcome := outcome_words(message):
         notes.append(outcome)
+    figures = tuple(_figure(line, pictures.get(line.picture.pk)) for line in turn.figures)
     return ReportTurn(
         question=message.question,
         note=" · ".join(notes),
         markdown=text,
-        blocks=tuple(markdown_blocks(text)),
+        blocks=tuple(_with_figures(markdown_blocks(text), figures)),
         sources=tuple(source.words for source in listed),
         unsupported=unsupported_sentences(message),
+        figures=figures,
     )
+
+
+def _figure(line: FigureLine, picture: ExportPicture | None) -> ReportFigure:
+    return ReportFigure(
+        key=f"picture-{line.picture.pk}",
+        number=line.number,
+        place=line.place,
+        caption=line.caption or _("Picture of the source"),
+        alt=line.alt or _("Picture of the source"),
+        picture=picture,
+    )
+
+
+def _with_figures(blocks: Sequence[Block], figures: Sequence[ReportFigure]) -> Iterator[Block]:
+    """The blocks, each figure behind the one with its marker; at the end where no block has it."""
+    places = {figure.key: _block_of(blocks, figure) for figure in figures}
+    for number, block in enumerate(blocks):
+        yield block
+        for figure in figures:
+            if places[figure.key] == number:
+                yield Block(kind="figure", runs=(Run(text=figure.line),), figure=figure)
+
+
+def _block_of(blocks: Sequence[Block], figure: ReportFigure) -> int:
+    markers = [(number, match[1]) for number, block in enumerate(blocks) for match in MARKER.finditer(block.whole_text)]
+    if figure.place < len(markers) and markers[figure.place][1] == str(figure.number):
+        return markers[figure.place][0]
+    first = (number for number, source in markers if source == str(figure.number))
+    return next(first, len(blocks) - 1)
 
 
 # ── Markdown to blocks ──────────────────────────────────────────────────────────────────────────

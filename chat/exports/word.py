@@ -10,12 +10,14 @@ from typing import Any
 from django.utils.translation import gettext as _
 
 from chat.errors import ExportTooLongError
-from chat.exports.report import Block, Report, Run, table_parts
+from chat.exports.report import Block, Report, ReportFigure, Run, table_parts
 from chat.rendering.effort import Effort, TooMuchError
 
 EAST_ASIAN_FONT = "Microsoft YaHei"
 CODE_FONT = "Consolas"
 MAX_SECONDS = 10.0  # of processor time for one document
+PIXELS_PER_INCH = 96
+MAX_WIDTH_INCHES, MAX_HEIGHT_INCHES = 5.9, 5.0  # of a picture
 MAX_LEVEL = 9  # of headings in Word
 _UNPRINTABLE = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff\ufffe\uffff]")  # not allowed in XML
 
@@ -70,6 +72,9 @@ def _add_block(document: Any, block: Block, effort: Effort) -> None:
     if block.kind == "table":
         _add_table(document, block, effort)
         return
+    if block.figure is not None:
+        _add_figure(document, block.figure)
+        return
     if block.kind == "heading":
         paragraph = document.add_heading("", min(block.level + 1, MAX_LEVEL))
     elif block.kind == "item":
@@ -93,6 +98,20 @@ def _add_table(document: Any, block: Block, effort: Effort) -> None:
             for cell, runs in zip(table.add_row().cells, row, strict=True):
                 _add_runs(cell.paragraphs[0], runs, is_bold=number == 0)
         document.add_paragraph()
+
+
+def _add_figure(document: Any, figure: ReportFigure) -> None:
+    """A picture with its words for who does not see it, and its caption below it."""
+    from docx.shared import Inches
+
+    if figure.picture is not None:
+        inches = min(figure.picture.width / PIXELS_PER_INCH, MAX_WIDTH_INCHES)
+        height = inches * figure.picture.height / figure.picture.width
+        inches *= min(1.0, MAX_HEIGHT_INCHES / height)
+        shape = document.add_picture(BytesIO(figure.picture.content), width=Inches(inches))
+        shape._inline.docPr.set("descr", _plain(figure.alt))
+        document.paragraphs[-1].paragraph_format.keep_with_next = True
+    document.add_paragraph().add_run(_plain(figure.line)).italic = True
 
 
 def _indent(paragraph: Any, level: int) -> None:

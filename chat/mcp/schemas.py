@@ -83,6 +83,10 @@ class AnswerOut(BaseModel):
     )
     confidence: float = Field(description="0 to 1, higher is better.")
     citations: list[dict[str, Any]]
+    pictures: list[dict[str, Any]] = Field(
+        description="Of cited passages, where the question asks for one or the sentence names it; `url` is below the "
+        "address of the site, for keys with `ask`."
+    )
     warnings: list[dict[str, str]]
     message_id: str
 

@@ -11,13 +11,16 @@ from django.utils.safestring import SafeString, mark_safe
 from django.utils.translation import gettext as _
 
 from accounts.scope import Scope
+from chat.answers.figures import FigureLine, figures_of
 from chat.answers.outcome_words import outcome_words
 from chat.answers.rights import AnswerRights, answers_rights
 from chat.answers.source_lines import fact_title
 from chat.branches import branches_of
 from chat.models import FactCitation, Message, MessageCitation, SharedLink
+from chat.pages.figure_markup import figures_placed
 from chat.pages.view_models import text_lang
 from chat.rendering import render_markdown
+from chat.rendering.figures import with_figures
 from knowledge.models import KnowledgeSet
 from knowledge.rendering import markdown_html
 from knowledge.selectors import sets_readable
@@ -83,13 +86,16 @@ def shared_turns(*, scope: Scope, link: SharedLink) -> SharedConversation:
     turns = list(rows.order_by("created").prefetch_related(*related))
     sets = {knowledge_set.pk: knowledge_set for knowledge_set in sets_readable(scope=scope)}
     rights = answers_rights(scope=scope, messages=turns, path=path)
-    return SharedConversation(turns=[_turn(answer, sets) for answer in rights], left_out=left_out)
+    citations = {row.pk: list(row.citations.all()) for row in turns}
+    figures = figures_of(scope=scope, messages=turns, by_message=citations)
+    shared = [_turn(answer, sets, figures.get(answer.message.pk, ())) for answer in rights]
+    return SharedConversation(turns=shared, left_out=left_out)
 
 
-def _turn(rights: AnswerRights, sets: dict[int, KnowledgeSet]) -> SharedTurn:
+def _turn(rights: AnswerRights, sets: dict[int, KnowledgeSet], figures: Sequence[FigureLine]) -> SharedTurn:
     message = rights.message
     attached = [citation.number for citation in message.attachment_citations.all()]
-    html = message.answer_html if rights.is_whole else ""
+    html = with_figures(message.answer_html, figures_placed(figures)) if rights.is_whole else ""
     parts = [SharedPart(html=_linked(html, message))] if rights.is_whole else list(_parts(rights))
     listed = [citation for citation in rights.citations if citation.cited or message.status == "search_results"]
     sources = [_source(citation, citation.number in rights.readable, sets) for citation in listed]

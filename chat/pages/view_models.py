@@ -272,7 +272,7 @@ def turn_views(*, scope: Scope, messages: Iterable[Message]) -> list[TurnView]:
     document_ids = {citation.document_id for citations in by_message.values() for citation in citations}
     documents = known_documents(scope=scope, ids=document_ids)
     filters = filter_summaries(scope=scope, messages=rows)
-    figures = figures_of(scope=scope, by_message=by_message)
+    figures = figures_of(scope=scope, messages=rows, by_message=by_message)
     views = (_turn_view(row, by_message[row.pk], documents, filters.get(row.pk)) for row in rows)
     versions = selectors.versions_of(messages=rows)
     files, names = attached_citations(scope=scope, messages=rows), attached_names(scope=scope, messages=rows)

@@ -26,7 +26,9 @@ from accounts.selectors import person_name, roles_in_words
 from chat.answering.fallback import without_introduction
 from chat.error_messages import answer_html
 from chat.models import Message
+from chat.pages.figure_markup import figures_placed
 from chat.pages.view_models import TurnView
+from chat.rendering.figures import with_figures
 from chat.rendering.terms import mark_terms
 from feedback.models import Vote
 from knowledge.models import KnowledgeSet
@@ -184,12 +186,15 @@ def shortcoming(message: Message) -> str:
 @register.filter
 def answer(turn: TurnView) -> SafeString:
     """The stored HTML of an answer, which was sanitised when it was made; its reasons in the user's language, terms of
-    the lexicon marked, without what the notice above it says.
+    the lexicon marked, without what the notice above it says. Pictures of cited passages stand where these are cited.
     """
     html = answer_html(turn.message)
     if turn.notice == "search_results":
         html = without_introduction(html)
-    return mark_safe(mark_terms(html, turn.terms))  # noqa: S308
+    marked = mark_terms(html, turn.terms)
+    if turn.notice != "search_results":
+        marked = with_figures(marked, figures_placed(turn.figures))
+    return mark_safe(marked)  # noqa: S308
 
 
 @register.filter

@@ -49,6 +49,14 @@ def _set_named(page: Page) -> None:
 
 FIELDS = (
     Field(
+        "templates/admin/accounts/user/directory.html",
+        "/admin/accounts/user/directory/",
+        "people-{n}.csv",
+        "username,department\nnoor{n},Radio\n",
+        lambda page, name: page.get_by_text("1 person would be changed or new."),
+        "Read the file",
+    ),
+    Field(
         "templates/chat/composer.html",
         "/",
         "note-{n}.md",

@@ -210,6 +210,15 @@ def mailed(world, settings):
     return Notification.objects.create(recipient=world.alice, kind="access.requested", data={"person": "b", "set": "c"})
 
 
+@pytest.mark.parametrize(("locale", "words"), [("zh-CN", "申请"), ("en", "requests access"), ("fr", "requests access")])
+def test_a_mail_is_in_the_language_of_its_reader(world, mailed, locale, words):
+    User.objects.filter(pk=world.alice.pk).update(locale=locale)
+
+    notification_mail(notification_id=mailed.pk)
+
+    assert words in mail.outbox[0].subject
+
+
 @pytest.mark.django_db(transaction=True)
 def test_while_a_mail_is_sent_nothing_waits_and_nobody_sends_it_too(mailed, alice, monkeypatch):
     def sends_slowly(*given):

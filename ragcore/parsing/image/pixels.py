@@ -62,27 +62,32 @@ def _render_batch(content: bytes, name: str, pages: Sequence[int]) -> list[Rende
 
 
 def decode_in_sandbox(
-    pictures: Sequence[bytes], *, max_side_pixels: int = MAX_SIDE_PIXELS
+    pictures: Sequence[bytes], *, max_side_pixels: int = MAX_SIDE_PIXELS, is_coloured: bool = False
 ) -> list[tuple[RenderedPage, ...] | None]:
     """Pixels of encoded pictures, upright as the camera meant them; None for one that cannot be decoded.
+
+    Grey, or with `is_coloured` red, green and blue; what is transparent on white.
 
     The first frame of an animation, every page of a TIFF. Pictures over MAX_DECODED_PIXELS count as not decodable.
     A picture that brings the whole process down costs only itself: the others are tried once more without it.
     """
     pages: list[tuple[RenderedPage, ...] | None] = []
     for start in range(0, len(pictures), PICTURES_A_BATCH):
-        pages += _decode_batch(pictures[start : start + PICTURES_A_BATCH], max_side_pixels)
+        pages += _decode_batch(pictures[start : start + PICTURES_A_BATCH], max_side_pixels, is_coloured)
     return pages
 
 
-def _decode_batch(pictures: Sequence[bytes], max_side_pixels: int) -> list[tuple[RenderedPage, ...] | None]:
-    order = {"task": "decode", "sizes": [len(picture) for picture in pictures], "max_side_pixels": max_side_pixels}
+def _decode_batch(
+    pictures: Sequence[bytes], max_side_pixels: int, is_coloured: bool
+) -> list[tuple[RenderedPage, ...] | None]:
+    sizes = [len(picture) for picture in pictures]
+    order = {"task": "decode", "sizes": sizes, "max_side_pixels": max_side_pixels, "is_coloured": is_coloured}
     try:
         frames = _run_child(order, b"".join(pictures), "pictures")
     except (CorruptDocumentError, ResourceLimitError):
         if len(pictures) == 1:
             return [None]
-        return [frame for picture in pictures for frame in _decode_batch([picture], max_side_pixels)]
+        return [frame for picture in pictures for frame in _decode_batch([picture], max_side_pixels, is_coloured)]
     groups: list[list[RenderedPage]] = [[] for _ in pictures]
     for frame in frames:  # here the "page" of the answer counts the pictures
         group = groups[frame.page - 1]

@@ -6,6 +6,7 @@ import json
 import sys
 import warnings
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from io import BytesIO
 from typing import Any
 
@@ -17,6 +18,15 @@ MAX_SCALE = 4.0  # pixels per point: more does not make a page more readable
 MAX_FRAMES = 200  # pages of one TIFF
 DECODED = ("PNG", "JPEG", "GIF", "WEBP", "BMP", "TIFF", "MPO")
 Frame = tuple[dict[str, float], bytes]  # header and rows
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """Of decoding one picture, and whether its colours are wanted."""
+
+    max_side_pixels: int
+    max_decoded_pixels: int
+    is_coloured: bool
 
 
 def main() -> int:
@@ -32,9 +42,8 @@ def main() -> int:
         if order["task"] == "render":
             frames = list(render_pages(content, order["pages"], order["max_side_pixels"]))
         else:
-            frames = list(
-                decode_pictures(content, order["sizes"], order["max_side_pixels"], order["max_decoded_pixels"])
-            )
+            limits = Limits(order["max_side_pixels"], order["max_decoded_pixels"], order["is_coloured"])
+            frames = list(decode_pictures(content, order["sizes"], limits))
         write_answer(json.dumps({"frames": [head for head, _ in frames]}).encode() + b"\n")
         for _, data in frames:
             write_answer(data)
@@ -61,34 +70,33 @@ def render_pages(content: bytes, pages: Sequence[int], max_side_pixels: int) -> 
         yield _frame(number, picture, scale)
 
 
-def decode_pictures(
-    content: bytes, sizes: Sequence[int], max_side_pixels: int, max_decoded_pixels: int
-) -> Iterator[Frame]:
+def decode_pictures(content: bytes, sizes: Sequence[int], limits: Limits) -> Iterator[Frame]:
     """Frames of each picture; its 1-based place in the order stands as the page. Undecodable ones are left out."""
     start = 0
     for number, size in enumerate(sizes, 1):
-        for picture, scale in _pictures(content[start : start + size], max_side_pixels, max_decoded_pixels):
+        for picture, scale in _pictures(content[start : start + size], limits):
             yield _frame(number, picture, scale)
         start += size
 
 
-def _pictures(content: bytes, max_side_pixels: int, max_decoded_pixels: int) -> Iterator[tuple[Any, float]]:
+def _pictures(content: bytes, limits: Limits) -> Iterator[tuple[Any, float]]:
     from PIL import Image, ImageOps
 
-    Image.MAX_IMAGE_PIXELS = max_decoded_pixels
+    side = (limits.max_side_pixels, limits.max_side_pixels)
+    Image.MAX_IMAGE_PIXELS = limits.max_decoded_pixels
     warnings.simplefilter("error", Image.DecompressionBombWarning)
     try:
         with Image.open(BytesIO(content), formats=DECODED) as file:
             frames = min(getattr(file, "n_frames", 1), MAX_FRAMES) if file.format == "TIFF" else 1
             for index in range(frames):
                 file.seek(index)
-                if file.width * file.height > max_decoded_pixels:
+                if file.width * file.height > limits.max_decoded_pixels:
                     continue
                 longest = max(file.size)
                 if file.format == "JPEG":
-                    file.draft("RGB", (max_side_pixels, max_side_pixels))  # decodes large photos at half size
-                picture = _flatten_to_grey(ImageOps.exif_transpose(file))
-                picture.thumbnail((max_side_pixels, max_side_pixels))
+                    file.draft("RGB", side)  # decodes large photos at half size
+                picture = _flatten(ImageOps.exif_transpose(file), "RGB" if limits.is_coloured else "L")
+                picture.thumbnail(side)
                 yield picture, max(picture.size) / longest
     except MemoryError:
         raise
@@ -96,8 +104,8 @@ def _pictures(content: bytes, max_side_pixels: int, max_decoded_pixels: int) -> 
         return
 
 
-def _flatten_to_grey(picture: Any) -> Any:
-    """Grey, and what is transparent on white."""
+def _flatten(picture: Any, mode: str) -> Any:
+    """In a mode of Pillow, and what is transparent on white."""
     from PIL import Image
 
     if picture.has_transparency_data:
@@ -106,11 +114,12 @@ def _flatten_to_grey(picture: Any) -> Any:
     if picture.mode.startswith(("I", "F")):  # 16 bits and more a channel
         low, high = picture.getextrema()
         picture = picture.convert("F").point(lambda value: (value - low) * (255.0 / max(high - low, 1)))
-    return (picture.convert("RGB") if picture.mode not in ("L", "F") else picture).convert("L")
+    return (picture.convert("RGB") if picture.mode not in ("L", "F") else picture.convert("L")).convert(mode)
 
 
 def _frame(page: int, picture: Any, scale: float) -> Frame:
-    head = {"page": page, "width": picture.width, "height": picture.height, "channels": 1, "scale": scale}
+    channels = len(picture.getbands())
+    head = {"page": page, "width": picture.width, "height": picture.height, "channels": channels, "scale": scale}
     return head, picture.tobytes()
 
 

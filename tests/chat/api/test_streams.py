@@ -2,6 +2,7 @@
 
 import asyncio
 
+from accounts.scope import Scope
 from accounts.services import api_key_create
 from chat.api.sse import generate_vocabulary
 from chat.concurrency.executors import run_db
@@ -91,8 +92,11 @@ async def test_whoever_resumes_behind_the_end_gets_the_end(api, llm):
     assert late == events[-1:]
 
 
+NOBODY = Scope(tenant_id=0, user_id=0, clearance=0)
+
+
 async def test_without_markers_no_piece_is_empty():
-    vocabulary = generate_vocabulary(include_inline=False, include_citations=True)
+    vocabulary = generate_vocabulary(include_inline=False, include_citations=True, scope=NOBODY)
 
     pieces = [
         data["content"]

@@ -54,6 +54,7 @@ class Asker:
             ("get", f"{RAG}shares", None),
             ("post", f"{RAG}shares", {"message_id": message, "whole": True}),
             ("get", f"{RAG}shares/00000000-0000-0000-0000-000000000002", None),
+            ("get", f"{RAG}pictures/{self.aim.some('version', tenant=home)}/p1.png", None),
             ("get", f"{RAG}attachments", None),
             ("get", f"{RAG}attachments?conversation_id={talk}", None),
             ("get", f"{RAG}attachments/{file}", None),

@@ -32,6 +32,14 @@ def _version(rules: Rules, who: Person, pk: Any) -> bool:
 
 # ── pages for everybody and the API: path → kind of the id that decides, predicate; None: the answer is not sure ───
 
+SCIM = tuple(
+    f"scim/v2/{path}"
+    for path in (
+        *("Users", "Users/<str:scim_id>", "Users/.search", "Groups", "Groups/<str:scim_id>", "Groups/.search"),
+        *("ResourceTypes", "ResourceTypes/<str:scim_id>", "Schemas", "Schemas/<str:scim_id>"),
+        *("ServiceProviderConfig", ".search", "Bulk", "<path:scim_id>"),
+    )
+)
 PAGES: dict[str, tuple[str, Opens] | None] = {
     "": ("", everybody),
     "conversations": ("", everybody),
@@ -101,6 +109,7 @@ PAGES: dict[str, tuple[str, Opens] | None] = {
         lambda r, who, pk: _own("background_job", "author_id")(r, who, pk) or _tenant_of("background_job")(r, who, pk),
     ),
     "api/v1/notifications": ("", everybody),
+    **dict.fromkeys(SCIM, ("", nobody)),  # keys with the scope `directory` only: tests/accounts/scim
     "api/docs": ("", everybody),
     "api/schema": ("", everybody),
     "i18n/setlang": None,  # goes back to where one was
@@ -318,6 +327,7 @@ OWN: dict[str, Opens | None] = {
     "knowledge_triple_entity": None,  # nothing without a name
     "knowledge_knowledgeset_setup": lambda r, w, pk: w.is_staff and w.creates_sets,
     "admin-health": lambda r, w, pk: w.administers,
+    "accounts_user_directory": lambda r, w, pk: w.administers,
     "accounts_user_setup": lambda r, w, pk: w.administers,
     "accounts_user_rights": lambda r, w, pk: w.administers and r.administers(w, r.facts.row("user", pk)["tenant_id"]),
     "accounts_user_leave": lambda r, w, pk: w.administers and r.administers(w, r.facts.row("user", pk)["tenant_id"]),

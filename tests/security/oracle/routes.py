@@ -55,6 +55,7 @@ PLAIN = {  # parameters that name no object
     "step": ("pause", "resume", "cancel", "finish", "activate", "roll_back", "nothing"),
     "version_kind": ("query_adapter", "reranker_fit", "nothing"),
     "row_id": ("1", "2", "9"),
+    "scim_id": ("1", "2", "3", "User", "urn:ietf:params:scim:schemas:core:2.0:User"),
     "content_type_id": ("1", "7", "20"),
     "app_label": ("accounts", "work", "knowledge", "chat", "feedback", "evaluation"),
     "url": ("knowledge/nothing", "x"),

@@ -389,6 +389,9 @@ class Acts:
                 form(act="deactivate"),
             ],
             "accounts_user_rights": [form(positions=["owner", "administrator"], creates_sets="on")],
+            "accounts_user_directory": [
+                form(file=SimpleUploadedFile("p.csv", f"username,positions\n{self.new()},owner\n".encode()))
+            ],
             "accounts_user_setup": [form(username=self.new(), positions=["administrator"], clearance="4")],
             "knowledge_knowledgeset_rebuild": [form()],
             "knowledge_knowledgeset_enrich": [form()],
@@ -478,7 +481,7 @@ class Acts:
         ]
 
 
-SCOPES = ["ask", "read", "write", "manage", "keys"]
+SCOPES = ["ask", "read", "write", "manage", "keys", "directory"]
 CHANGED: dict[str, Callable[[Any], Any]] = {  # fields of forms of the administration that are tampered with
     "is_superuser": lambda rng: "on",
     "is_staff": lambda rng: "on",
