@@ -3,9 +3,9 @@
 FOLDER holds Python files (`python -c "import sysconfig; print(sysconfig.get_path('stdlib'))"`); folders of tests and of
 installed packages are left out. `--modules` files are drawn, and of their documented functions and methods
 `--questions`; the drawn ones lose their docstrings before all is ingested into a database of its own. The last line
-is one JSON object: `mrr10`, the mean reciprocal rank (10) of a passage with lines of the function for the first sentence of
-its docstring, and `identifier_first`, the share of names, defined once in all files and asked as they are, whose
-definition stands first. `--keep FOLDER` keeps the database, `--show` prints the misses.
+is one JSON object. `mrr10`: the mean reciprocal rank (10) of a passage with lines of the function, for the first
+sentence of its docstring. `identifier_first`: the share of names, defined once in all files and asked as they are,
+whose definition stands first. `--keep FOLDER` keeps the database, `--show` prints the misses.
 """
 
 from __future__ import annotations
@@ -29,13 +29,17 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--keep", type=Path, help="folder of the database; by default a new one that is removed")
     parser.add_argument("--show", action="store_true", help="print what was not among the first")
-    given = parser.parse_args()
+    arguments = parser.parse_args()
     with ExitStack() as stack:
-        prepare(stack, kept=given.keep)
+        prepare(stack, kept=arguments.keep)
         from bench.code.measure import measure
 
         figures = measure(
-            given.folder, modules=given.modules, questions=given.questions, seed=given.seed, shows_misses=given.show
+            arguments.folder,
+            modules=arguments.modules,
+            questions=arguments.questions,
+            seed=arguments.seed,
+            shows_misses=arguments.show,
         )
     print(json.dumps(figures))
 

@@ -69,7 +69,7 @@ class _Bench:
         )
         begin = time.perf_counter()
         for number, module in enumerate(modules, 1):
-            done = document_upload(
+            upload = document_upload(
                 scope=scope,
                 actor=admin,
                 sets=[home.pk],
@@ -78,8 +78,8 @@ class _Bench:
                 external_id=module.path,
                 source="code",
             )
-            if done.job is not None:
-                work_off(done.job.pk)
+            if upload.job is not None:
+                work_off(upload.job.pk)
             if number % NOTE_EVERY == 0:
                 note(f"{number} files after {time.perf_counter() - begin:.0f} s")
         indexes_refresh()
@@ -90,7 +90,9 @@ class _Bench:
     def rank(self, function: Function) -> int:
         """Place of the first passage that has lines of the function; 0 beyond the first PLACES."""
         places = enumerate(self._passages(function.sentence), 1)
-        return next((place for place, one in places if _holds(one, function.path, function.first, function.last)), 0)
+        return next(
+            (place for place, passage in places if _holds(passage, function.path, function.first, function.last)), 0
+        )
 
     def is_first(self, name: str, path: str, line: int) -> bool:
         """Whether the first passage holds the line on which a name is defined."""
@@ -100,7 +102,7 @@ class _Bench:
     def _passages(self, query: str) -> list[Passage]:
         request = RetrievalRequest(query=query, sets=(self.set_id,), top_k=PLACES)
         candidates = retrieve(scope=self.scope, request=request).state.candidates
-        return [one.passage for one in candidates if one.passage is not None]
+        return [candidate.passage for candidate in candidates if candidate.passage is not None]
 
 
 def _holds(passage: Passage, path: str, first: int, last: int) -> bool:

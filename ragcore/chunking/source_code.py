@@ -7,13 +7,12 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from ragcore.ports import TokenCounter
-from ragcore.text.source_code import fence_source, is_source, source_lines
+from ragcore.text.source_code import fence_source, is_source, signature_of, source_lines
 from ragcore.types import Block
 
-SIGNATURE_CHARACTERS = 240  # of a definition that each further part of it repeats
+LEAST_SHARE = 1 / 3  # of the room in a part is used at least, for the sake of a better border
 FENCE_TOKENS = 16  # the two lines around code, at most
 _CLOSING = re.compile(r"\s*(?:[)\]}]|(?:else|elif|except|finally|catch|case|default|end|fi|done|esac)\b)")
-_DECORATION = re.compile(r"\s*(?:@|#|//|/?\*|\"\"\"|''')")
 
 
 def cut_source(blocks: Sequence[Block], counter: TokenCounter, limit: int) -> list[Block]:
@@ -42,7 +41,7 @@ def _parts(block: Block, counter: TokenCounter, limit: int) -> Iterator[Block]:
         yield block
         return
     for source in source_lines(block.text):
-        signature = _signature(source.code)
+        signature = signature_of(source.code)
         room = max(limit - counter.count(signature) - FENCE_TOKENS, limit // 2)
         lines = _lines(source.code, counter)
         first = source.first
@@ -53,12 +52,6 @@ def _parts(block: Block, counter: TokenCounter, limit: int) -> Iterator[Block]:
                 opening, _, rest = text.partition("\n")
                 text = f"{opening}\n{signature}\n{rest}"
             yield replace(block, text=text)
-
-
-def _signature(code: str) -> str:
-    """The first line that is no comment, decorator or docstring."""
-    lines = (line for line in code.split("\n") if line.strip() and not _DECORATION.match(line))
-    return next(lines, "")[:SIGNATURE_CHARACTERS].rstrip()
 
 
 def _lines(code: str, counter: TokenCounter) -> list[_Line]:
@@ -74,20 +67,27 @@ def _lines(code: str, counter: TokenCounter) -> list[_Line]:
 def _ranges(lines: Sequence[_Line], start: int, end: int, room: int) -> Iterator[tuple[int, int]]:
     """Neighbouring ranges of lines, as many statements in each as fit; a line of more than `room` has its own."""
     while start < end:
-        size, at, border, depth = 0, start, start, -1
-        while at < end and (at == start or size + lines[at].tokens <= room):
-            size += lines[at].tokens
-            at += 1
-        if at == end:
-            yield start, end
-            return
-        for candidate in range(at, start, -1):  # of equal depth the last one, but no tiny part for its sake
-            line = lines[candidate]
-            is_early = sum(one.tokens for one in lines[start:candidate]) < room // 3
-            if _CLOSING.match(line.text) or not line.text.strip() or is_early:
-                continue
-            if depth < 0 or line.indent < depth:
-                border, depth = candidate, line.indent
-        border = border if border > start else at
+        size, stop = lines[start].tokens, start + 1
+        while stop < end and size + lines[stop].tokens <= room:
+            size += lines[stop].tokens
+            stop += 1
+        border = end if stop == end else _border(lines, start, stop, size, least=room * LEAST_SHARE)
         yield start, border
         start = border
+
+
+def _border(lines: Sequence[_Line], start: int, stop: int, size: int, *, least: float) -> int:
+    """The row before which to cut, `stop` or above it: of the least indented statements behind `least` tokens the last.
+
+    `size`: tokens of the lines from `start` to `stop`, exclusive.
+    """
+    border, depth = stop, None
+    for row in range(stop, start, -1):
+        size -= lines[row].tokens if row < stop else 0
+        if size < least:
+            break
+        line = lines[row]
+        begins = line.text.strip() and not _CLOSING.match(line.text)
+        if begins and (depth is None or line.indent < depth):
+            border, depth = row, line.indent
+    return border

@@ -69,10 +69,10 @@ def _unwrapped(node: Node, grammar: Grammar) -> Node:
     """The definition inside of decorators, `export` and the like; the node itself where there is none."""
     inner = node
     while inner.type in grammar.wrappers or (inner.type == "expression_statement" and inner.named_child_count == 1):
-        known = [child for child in inner.named_children if child.type in grammar.definitions | grammar.wrappers]
-        if not known:
+        inside = [child for child in inner.named_children if child.type in grammar.definitions | grammar.wrappers]
+        if not inside:
             break
-        inner = known[-1]
+        inner = inside[-1]
     return inner
 
 
@@ -93,8 +93,8 @@ def _name(node: Node, *, is_documented: bool) -> str:
     if node.type == "method_declaration" and (receiver := node.child_by_field_name("receiver")) is not None:
         types = [name for name in _below(receiver) if name.type == "type_identifier"]
         return ".".join(_text(part) for part in (*types[:1], node.child_by_field_name("name")) if part is not None)
-    named = node.child_by_field_name("name")
-    return _text(named) if named is not None else _declared(node)
+    name = node.child_by_field_name("name")
+    return _text(name) if name is not None else _declared(node)
 
 
 def _value_name(node: Node) -> str:

@@ -57,7 +57,7 @@ def test_other_code_and_text_are_no_lines_of_a_file(text):
 def test_source_code_is_searched_by_the_words_of_its_symbols_without_fences():
     text = f"### {symbol_heading('setup_complete')}\n\n{fence_source('x = 1', language='c', first=1, last=1)}"
 
-    assert searchable_source(text, symbols=["Rrc", "setup_complete"]) == "rrc setup complete\nx = 1"
+    assert searchable_source(text, symbols=["Rrc", "setup_complete"]) == "rrc setup complete\nrrc setup complete\nx = 1"
 
 
 @pytest.mark.parametrize(
