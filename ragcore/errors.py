@@ -150,9 +150,7 @@ class PasswordProtectedError(PermanentError):
 
     code = "password_protected"
     default_message = "Password-protected file. Remove the password, then upload it again."
-    reasons: ClassVar[Mapping[str, Sentence]] = {
-        "message": "The message is encrypted.",
-    }
+    reasons: ClassVar[Mapping[str, Sentence]] = {"message": "The message is encrypted."}
 
 
 class ResourceLimitError(PermanentError):
@@ -163,6 +161,8 @@ class ResourceLimitError(PermanentError):
     reasons: ClassVar[Mapping[str, Sentence]] = {
         "slow_recognition": "Reading a picture took too long.",
         "slow_page": "Rendering this page took too long.",
+        "large_source": "Source files of more than 2 MB are not read.",
+        "minified_source": "Source files with lines of more than 5,000 characters are not read: programs made them.",
     }
 
 

@@ -15,6 +15,7 @@ from ragcore.ports import ChatModel
 from ragcore.representations import GIVE_UP_AFTER, EntryKind, Failure, Missed, represent
 from ragcore.representations.derived_texts import without_picture_links
 from ragcore.text.scripts import language_of
+from ragcore.text.source_code import is_source, searchable_source
 from ragcore.types import ChunkDraft, ParsedDocument
 
 MAX_TERM_CHARACTERS = 128
@@ -103,7 +104,10 @@ def question_representation(*, ordinal: int, title: str, text: str) -> Represent
 
 
 def indexed_text(*, title: str, heading_path: Iterable[str], text: str) -> str:
-    """Title, headings with which the text does not begin, and the text itself."""
+    """Title, headings with which the text does not begin, and the text itself; source code as it is searched."""
+    if is_source(text):
+        path = tuple(heading_path)
+        return "\n".join([title, *path, searchable_source(text, symbols=path)])
     headings = [h for h in heading_path if h != title and h not in text[: len(h) + 8]]
     return "\n".join([title, *headings, text])
 

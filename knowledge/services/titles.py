@@ -9,19 +9,30 @@ from knowledge.services.registration import TITLED
 from ragcore.parsing.titles import title_by_content
 from ragcore.types import ParsedDocument
 
+PATH_PARTS = 3  # of the path of a source file, the file name among them
+
 
 def title_by_version(version: DocumentVersion, parsed: ParsedDocument) -> str:
     """The title of a document while this version is live.
 
     The title that its content gives, or else the file name; the present one where a person, the sender or the handler
-    of the source gave it.
+    of the source gave it. Of source code the end of its path: many files are called `__init__.py`.
     """
     document = version.document
     if not _follows_the_file(document):
         return document.title
+    if "source_language" in parsed.metadata:
+        return _path_in_source(version)[:512]
     return (title_by_content(parsed, name=version.file_name) or PurePath(version.file_name).stem or document.title)[
         :512
     ]
+
+
+def _path_in_source(version: DocumentVersion) -> str:
+    """The file name with the folders next to it, as far as its source says them."""
+    paths = (version.sent_as, version.document.external_id)
+    path = next((path for path in paths if path.endswith(f"/{version.file_name}")), version.file_name)
+    return "/".join([part for part in path.split("/") if part][-PATH_PARTS:])
 
 
 def _follows_the_file(document: Document) -> bool:

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 
 from ragcore.ports import TokenCounter
 from ragcore.text.sentences import split_sentences
+from ragcore.text.source_code import heading_name
 from ragcore.types import Block
 
 SUMMARY_TOKENS = 300
@@ -42,7 +43,7 @@ def section_tree(blocks: Sequence[Block]) -> Section:
             continue
         while len(stack) > 1 and stack[-1].level >= block.level:
             stack.pop().end = index
-        path = (*stack[-1].path, block.text.strip())
+        path = (*stack[-1].path, heading_name(block.text))
         section = Section(index, len(blocks), max(block.level, 1), path)
         stack[-1].children.append(section)
         stack.append(section)

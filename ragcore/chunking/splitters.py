@@ -13,6 +13,7 @@ from dataclasses import dataclass, field, replace
 from ragcore.chunking.atoms import Atomiser
 from ragcore.chunking.packing import SEPARATOR_TOKENS, Packer, Piece
 from ragcore.chunking.sections import SUMMARY_TOKENS, Section, outline_section, section_tree, walk_sections
+from ragcore.chunking.source_code import cut_source, has_source
 from ragcore.options import ChunkingOptions
 from ragcore.ports import TokenCounter
 from ragcore.types import Block, ChunkDraft, ParsedDocument
@@ -32,7 +33,9 @@ class HeadingTreeSplitter:
         code, formulas and table rows that are longer by themselves: these stay whole up to four times `max_tokens`,
         beyond it code is cut between its lines, and a single row or line wherever it must be.
         """
-        blocks = tuple(block for block in document.blocks if block.text.strip())
+        blocks = cut_source(
+            [block for block in document.blocks if block.text.strip()], self.counter, self.options.max_tokens
+        )
         return _DocumentSplit(self.options, self.counter, blocks).drafts() if blocks else []
 
 
@@ -61,7 +64,7 @@ class _DocumentSplit:
         for block in self.blocks:
             self.sums.append(self.sums[-1] + self.counter.count(block.markdown()) + SEPARATOR_TOKENS)
         root = section_tree(self.blocks)
-        if self._fits(0, len(self.blocks)):
+        if not (root.children and has_source(self.blocks)) and self._fits(0, len(self.blocks)):
             self._add_blocks(0, len(self.blocks), _common_path(list(_paths(root))), None)
         else:
             self._section(root, None)
@@ -86,12 +89,17 @@ class _DocumentSplit:
         """One section that does not share its chunk."""
         if not section.children:
             self._cut(section.start, section.end, section.path, parent)
-        elif section.level and self._tokens(section.start, section.end) <= self.options.section_tokens:
+        elif section.level and self._tokens(section.start, section.end) <= self._most_tokens(section):
             self._add_blocks(section.start, section.end, section.path, parent)
         else:
             if section.level:
                 parent = self._substitute(section, parent)
             self._parts(section, parent)
+
+    def _most_tokens(self, section: Section) -> int:
+        """Up to which size a section with subsections is one chunk; a class is where it is as short as a function."""
+        is_code = has_source(self.blocks[section.start : section.end])
+        return self.options.max_tokens if is_code else self.options.section_tokens
 
     def _substitute(self, section: Section, parent: int | None) -> int:
         limit = min(SUMMARY_TOKENS, self.options.max_tokens)
@@ -122,9 +130,15 @@ class _DocumentSplit:
     def _may_join(self, waiting: Sequence[_Unit], part: Section, tokens: int) -> bool:
         """Whether a part fits to its neighbours; a heading without text always should."""
         gathered = sum(unit.tokens for unit in waiting)
-        bare = all(block.kind == "heading" for block in self.blocks[part.start : part.end])
+        bare = self._is_bare(part.start, part.end)
         fits = gathered + tokens <= self.options.max_tokens
+        if has_source(self.blocks[waiting[0].start : part.end]):  # a definition shares its chunk with no other one
+            return fits and (bare or all(self._is_bare(unit.start, unit.end) for unit in waiting))
         return fits and (gathered < self.options.min_tokens or bare)
+
+    def _is_bare(self, start: int, end: int) -> bool:
+        """Whether there are only headings."""
+        return all(block.kind == "heading" for block in self.blocks[start:end])
 
     def _emit(self, waiting: Sequence[_Unit], parent: int | None) -> list[_Unit]:
         """Gathered units as one chunk; returns the empty list to gather in next."""

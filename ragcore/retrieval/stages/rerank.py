@@ -14,6 +14,7 @@ from ragcore.labels import gettext_noop as _
 from ragcore.ports import AbsoluteScores, Ports, Reranker, RerankInput, RerankScore, Tokenizer
 from ragcore.retrieval.pipeline import stage
 from ragcore.text.codes import codes_in, folded_code, without_codes
+from ragcore.text.source_code import asked_identifiers, defined_names
 from ragcore.types import Candidate, Passage, Query, ScoreScale, State
 
 logger = logging.getLogger(__name__)
@@ -55,10 +56,12 @@ class Rerank:
 
 
 def _lifted(question: str, passages: Mapping[int, Passage]) -> set[int]:
-    """Chunks of documents of a version that is asked for, and the few with a row of another code of it."""
+    """Chunks of documents of a version that is asked for, the few with a row of another code of it, and definitions."""
     codes = codes_in(question)
     versions = [code for code in codes if "." in code]
-    lifted = {chunk for chunk, passage in passages.items() if versions and _names_version(passage.title, versions)}
+    identifiers = asked_identifiers(question)
+    lifted = {chunk for chunk, passage in passages.items() if identifiers & defined_names(passage.text)}
+    lifted |= {chunk for chunk, passage in passages.items() if versions and _names_version(passage.title, versions)}
     for code in codes:
         if "." in code:
             continue

@@ -304,6 +304,17 @@ def test_a_short_document_that_is_one_chunk_is_its_body(made):
     assert kinds(made(body(kind="whole"), options=NOTHING)) == [(0, "body")]
 
 
+def test_a_definition_of_source_code_is_found_by_its_signature_besides_its_body(made):
+    code = "### `rrc_setup`\n\n```python lines=4-5\n@cached\ndef rrc_setup(cellId):\n    pass\n```"
+
+    result = made(body(0, code), options=NOTHING)
+
+    assert [(entry.kind, entry.text) for entry in result.entries] == [
+        ("body", code),
+        ("window", "rrc setup\ndef rrc setup cell id"),
+    ]
+
+
 def test_signs_of_life_are_given_while_a_model_writes(made, llm, model, monkeypatch):
     monkeypatch.setattr("ragcore.representations.entries.HEARTBEAT_SECONDS", 0.01)
     llm.script(Reply(texts=(json.dumps({"summary": GOOD_SUMMARY}),), hold_before=0))

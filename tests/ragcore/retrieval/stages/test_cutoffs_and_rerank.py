@@ -49,6 +49,21 @@ def loaded(*chunks):
     return replace(state, candidates=tuple(replace(c, passage=passage(c.chunk)) for c in state.candidates))
 
 
+@pytest.mark.parametrize(
+    ("question", "first"), [("stop", 2), ("Timer.stop()", 2), ("what does stop() do", 2), ("when does it stop?", 1)]
+)
+def test_the_definition_of_an_identifier_that_is_asked_for_counts_one_cliff_more(question, first):
+    state = loaded(1, 2)
+    definition = "### `stop`\n\n```python lines=4-5\ndef stop():\n    pass\n```"
+    texts = {1: "```python lines=1-1\nstop()\n```", 2: definition}
+    candidates = (replace(c, passage=replace(c.passage, text=texts[c.chunk])) for c in state.candidates)
+    state = replace(state, query=replace(state.query, text=question), candidates=tuple(candidates))
+
+    ranked = Rerank()(state, ports(reranker=ByNumber({1: 2.0, 2: 1.5})))
+
+    assert ranked.ids()[0] == first
+
+
 def test_the_reranker_decides_the_order_and_keeps_earlier_scores():
     state = loaded(1, 2, 3).ranked("fuse.rsf", {1: 0.9, 2: 0.8, 3: 0.7}, keep=3)
 

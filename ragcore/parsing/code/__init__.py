@@ -1,0 +1,1 @@
+"""Source code cut along its syntax."""
