@@ -11,6 +11,16 @@ if TYPE_CHECKING:
     from tree_sitter import Language
 
 COMMENTS = frozenset({"comment", "line_comment", "block_comment", "attribute_item", "inner_attribute_item"})
+_C_NODES = "function_definition struct_specifier union_specifier enum_specifier type_definition preproc_function_def"
+_JAVA_TYPES = "class_declaration interface_declaration enum_declaration record_declaration annotation_type_declaration"
+_SCRIPT_NODES = (
+    "function_declaration generator_function_declaration class_declaration method_definition lexical_declaration"
+    " variable_declaration expression_statement"
+)
+_TYPESCRIPT_NODES = _SCRIPT_NODES + (
+    " interface_declaration type_alias_declaration enum_declaration abstract_class_declaration function_signature"
+    " internal_module module"
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -38,7 +48,6 @@ _PYTHON = Grammar(
         "if_statement else_clause elif_clause try_statement except_clause finally_clause with_statement block"
     ),
 )
-_C_NODES = "function_definition struct_specifier union_specifier enum_specifier type_definition preproc_function_def"
 _C_OPEN = _nodes("preproc_if preproc_ifdef preproc_else preproc_elif linkage_specification declaration_list")
 _C = Grammar(package="tree_sitter_c", definitions=_nodes(_C_NODES + " declaration"), transparent=_C_OPEN)
 _CPP = Grammar(
@@ -50,7 +59,6 @@ _CPP = Grammar(
     wrappers=_nodes("template_declaration"),
     transparent=_C_OPEN,
 )
-_JAVA_TYPES = "class_declaration interface_declaration enum_declaration record_declaration annotation_type_declaration"
 _JAVA = Grammar(
     package="tree_sitter_java",
     definitions=_nodes(_JAVA_TYPES + " method_declaration constructor_declaration compact_constructor_declaration"),
@@ -61,19 +69,11 @@ _GO = Grammar(
     package="tree_sitter_go",
     definitions=_nodes("function_declaration method_declaration type_declaration"),
 )
-_SCRIPT_NODES = (
-    "function_declaration generator_function_declaration class_declaration method_definition lexical_declaration"
-    " variable_declaration expression_statement"
-)
 _JAVASCRIPT = Grammar(
     package="tree_sitter_javascript",
     definitions=_nodes(_SCRIPT_NODES),
     containers=_nodes("class_declaration"),
     wrappers=_nodes("export_statement"),
-)
-_TYPESCRIPT_NODES = _SCRIPT_NODES + (
-    " interface_declaration type_alias_declaration enum_declaration abstract_class_declaration function_signature"
-    " internal_module module"
 )
 _TYPESCRIPT_CONTAINERS = _nodes("class_declaration abstract_class_declaration internal_module module")
 _TYPESCRIPT = Grammar(
