@@ -26,6 +26,7 @@ def fields_to_tags(apps, schema_editor):
         for case in cases.exclude(**{field: ""}):
             case.tags = [*case.tags, f"{field}:{getattr(case, field)}"]
             case.save(update_fields=["tags"])
+    schema_editor.execute("SET CONSTRAINTS ALL IMMEDIATE")  # the columns are dropped in the same transaction
 
 
 def choices(**labels):
