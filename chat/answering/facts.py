@@ -1,4 +1,4 @@
-"""Facts in an answer: among its sources, in front of its quotations, and as a chain for a language model (C4)."""
+"""Facts in an answer: among its sources, in front of its quotations, and as a chain for a language model."""
 
 from __future__ import annotations
 

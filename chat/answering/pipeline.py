@@ -87,7 +87,7 @@ async def compute_answer(context: AnswerContext, ports: AnswerPorts | None = Non
         record = await run_cpu(small_talk_record, draft.text)
     else:
         files = await run_db(attached_subject, context, state) if context.attached is not None else None
-        if files is None:
+        if files is None and context.has_facts:
             ports.facts = await run_db(answer_facts, context, state)
         preparation = await retrieve(context, ports, state, files=files)
         raise_if_degraded(context, preparation.state)
@@ -113,7 +113,9 @@ async def answer_from_sources(
     state, files = preparation.state, preparation.files
     if context.stop.is_set():
         return await end_stopped(context, ports, state)
-    state, facts = replace(state, sources=without_facts(state.sources)), ports.facts
+    facts = ports.facts
+    if facts is not None:
+        state = replace(state, sources=without_facts(state.sources))
     outcome, options, sources = ports.main_search(state), context.config.options, state.sources
     introduction = files.introduction() if files is not None else ""
     await ports.report_context(len(sources), ports.other_forms(state.standalone))

@@ -1,4 +1,4 @@
-"""Of which type an entity is, and how sure that it is one (U8): by cue words, which are data."""
+"""Of which type an entity is, and how sure that it is one: by cue words, which are data."""
 
 from __future__ import annotations
 

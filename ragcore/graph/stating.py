@@ -1,4 +1,4 @@
-"""Which retrieved facts state the answer to a question (C4, C5).
+"""Which retrieved facts state the answer to a question.
 
 Facts are retrieved for every question, and most of them only resemble it. One states the answer if nothing of the
 question is left open: the question names one end of it, its other words say the relation, and the answer is of the kind
