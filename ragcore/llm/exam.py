@@ -24,7 +24,7 @@ from ragcore.llm.exam_results import (
     scores_of,
     without_cut,
 )
-from ragcore.llm.exam_tasks import ExamTask, has_end_only, is_right, messages_of
+from ragcore.llm.exam_tasks import ExamTask, exam_tasks, has_end_only, is_obedient, is_right, messages_of
 from ragcore.llm.model_profile import JsonWay, ModelProfile, WritingWay
 from ragcore.llm.openai_chat import OF_GATEWAYS
 from ragcore.llm.reasoning import answer_behind
@@ -42,6 +42,7 @@ AT_ONCE = ("grade", "stated", "json_schema", "json_object", "json_asked")  # ski
 TRUSTED_MARKS = 0.5  # share of the tasks from which a model cites by itself; what it writes is checked all the same
 TRUSTED_REFUSALS = 0.75  # from which what it refuses is not there
 TRUSTED_PLAIN = 0.9  # from which it finds the answer among several sources by itself
+PLAIN_SKILLS = ("plain", "table", "language")
 TRUSTED_FACTS = 0.6  # from which it may put statements that are chosen for it into a sentence
 TRUSTED_GRADES = 0.75
 TRUSTED_CHECKS = 0.8  # from which it is asked whether a quotation states the answer: it says both yes and no
@@ -64,6 +65,27 @@ def is_worth_trying(task: ExamTask, results: Sequence[TaskResult]) -> bool:
     return task.skill != "context" or all(
         result.is_right and (result.first_seconds or 0.0) < SLOW_SECONDS for result in shorter
     )
+
+
+def exam_seconds_left(results: Sequence[TaskResult]) -> float | None:
+    """How long the tasks that are left take, by the seconds of those so far; None before any was answered.
+
+    A long prompt counts by its tokens; behind one that takes longer than SLOW_SECONDS no longer ones are asked.
+    """
+    seconds = [result.seconds for result in results if result.seconds is not None and result.skill != "context"]
+    speeds = sorted(result.prompt_tokens / result.first_seconds for result in results if result.first_seconds)
+    if not seconds:
+        return None
+    usual, total = mean(seconds), 0.0
+    slow = speeds[len(speeds) // 4] if speeds else 0.0  # servers answer from their cache what they have read before
+    for task in exam_tasks()[len(results) :]:
+        if not is_worth_trying(task, results):
+            continue
+        reading = task.tokens / slow if slow else 0.0
+        total += usual + reading
+        if reading > SLOW_SECONDS:
+            break
+    return total
 
 
 async def task_run(task: ExamTask, model: ChatModel, *, is_first: bool = False) -> TaskResult:
@@ -113,6 +135,7 @@ async def task_run(task: ExamTask, model: ChatModel, *, is_first: bool = False) 
         estimated_tokens=message_tokens((message.content for message in messages), EstimateCounter().count),
         has_end_only=has_end_only(task, reply.text),
         reported=reply.reported,
+        is_obedient=is_obedient(task, reply.text),
     )
 
 
@@ -189,7 +212,7 @@ def profile_from(results: Sequence[TaskResult]) -> ModelProfile:
         judges=scores.get("grade", 0.0) >= TRUSTED_GRADES,
         checks=scores.get("stated", 0.0) >= TRUSTED_CHECKS,
         has_system_role=scores.get("system", 0.0) > 0,
-        obeys_documents=scores.get("order", 0.0) < 1,
+        obeys_documents=any(result.is_obedient for result in results),
         thinks=any(result.has_reasoned for result in results),
         thinks_first=any(result.thinks_first for result in results),
         context_tokens=read_tokens(results),
@@ -212,7 +235,7 @@ def says_different_things(results: Sequence[TaskResult]) -> bool:
 def _way(scores: Mapping[str, float]) -> WritingWay:
     if scores.get("marks", 0.0) >= TRUSTED_MARKS and scores.get("order", 0.0) > 0:
         return "marks"
-    plain = [scores.get(skill, 0.0) for skill in ("plain", "table", "language")]
+    plain = [scores.get(skill, 0.0) for skill in PLAIN_SKILLS]
     if mean(plain) >= TRUSTED_PLAIN:
         return "plain"
     return "fill" if scores.get("facts", 0.0) >= TRUSTED_FACTS else "quote"
