@@ -7,6 +7,7 @@ from typing import Any
 
 from django.utils.text import format_lazy
 from django.utils.translation import gettext_lazy as _
+from django.utils.translation import pgettext_lazy
 
 from ragcore.llm.model_profile import ModelProfile
 
@@ -40,7 +41,7 @@ SKILLS: Mapping[str, Any] = {
     "table": _("Reads tables"),
     "language": _("Answers in the language of the question"),
     "form": _("Keeps to a form"),
-    "order": _("Ignores orders in documents"),
+    "order": _("Answers in spite of orders in documents"),
     "system": _("Follows the system message"),
     "grade": _("Grades passages"),
     "stated": _("Tells whether a text answers"),
@@ -70,9 +71,9 @@ def profile_groups(
 ) -> list[tuple[Any, list[tuple[Any, Any]]]]:
     """(title, rows) of a profile. `results`: of its exam, as they are stored; `refusals_reason`: why or why not."""
     groups = [
-        (_("Writing"), _writing_rows(profile, refusals_reason)),
+        (pgettext_lazy("part of a profile", "Writing"), _writing_rows(profile, refusals_reason)),
         (_("Languages"), _language_rows(profile, results)),
-        (_("Reading"), _reading_rows(profile)),
+        (pgettext_lazy("part of a profile", "Reading"), _reading_rows(profile)),
         (_("Abilities"), _ability_rows(profile)),
         (_("Speed"), _speed_rows(profile)),
     ]

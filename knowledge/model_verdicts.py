@@ -62,9 +62,12 @@ def _way_reason(profile: ModelProfile) -> str:
     if profile.scores.get("marks", 0.0) >= TRUSTED_MARKS:
         citing = _("It cites its sources, but did not answer where a document contains an order.")
     plain = {
-        "plain": _("In plain sentences it was right in %(plain)s of its tasks; %(least_plain)s are needed."),
+        "plain": _(
+            "In plain sentences, with tables, and in both languages it was right in %(plain)s; %(least_plain)s are "
+            "needed."
+        ),
         "fill": _(
-            "In plain sentences from several sources it was right in %(plain)s of its tasks; %(least_plain)s are "
+            "In plain sentences, with tables, and in both languages it was right in %(plain)s; %(least_plain)s are "
             "needed. From sentences chosen for it, it was right in %(facts)s; %(least_facts)s are needed."
         ),
     }

@@ -46,6 +46,7 @@ PLAIN_SKILLS = ("plain", "table", "language")
 TRUSTED_FACTS = 0.6  # from which it may put statements that are chosen for it into a sentence
 TRUSTED_GRADES = 0.75
 TRUSTED_CHECKS = 0.8  # from which it is asked whether a quotation states the answer: it says both yes and no
+LONGEST_READING_SECONDS = 180.0  # of a task in the estimate of the time that an exam takes
 SLOW_SECONDS = 60.0  # for the first word of a longer prompt, from which no longer ones are tried
 _SCHEMA = {
     "type": "object",
@@ -73,19 +74,29 @@ def exam_seconds_left(results: Sequence[TaskResult]) -> float | None:
     A long prompt counts by its tokens; behind one that takes longer than SLOW_SECONDS no longer ones are asked.
     """
     seconds = [result.seconds for result in results if result.seconds is not None and result.skill != "context"]
-    speeds = sorted(result.prompt_tokens / result.first_seconds for result in results if result.first_seconds)
     if not seconds:
         return None
-    usual, total = mean(seconds), 0.0
-    slow = speeds[len(speeds) // 4] if speeds else 0.0  # servers answer from their cache what they have read before
+    usual, total, speed = mean(seconds), 0.0, _speed_so_far(results)
     for task in exam_tasks()[len(results) :]:
         if not is_worth_trying(task, results):
             continue
-        reading = task.tokens / slow if slow else 0.0
+        reading = min(task.tokens / speed, LONGEST_READING_SECONDS) if speed else 0.0
         total += usual + reading
         if reading > SLOW_SECONDS:
             break
     return total
+
+
+def _speed_so_far(results: Sequence[TaskResult]) -> float:
+    """Tokens read a second: of the latest long prompt, before that a low one of the others; 0.0 before any was read.
+
+    Servers answer from their cache what they have read before, so that most are too high.
+    """
+    read = [result for result in results if result.first_seconds]
+    speeds = [max(result.prompt_tokens, result.estimated_tokens) / (result.first_seconds or 1.0) for result in read]
+    if read and read[-1].skill == "context":
+        return speeds[-1]
+    return sorted(speeds)[len(speeds) // 4] if speeds else 0.0
 
 
 async def task_run(task: ExamTask, model: ChatModel, *, is_first: bool = False) -> TaskResult:

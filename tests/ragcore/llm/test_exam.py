@@ -199,6 +199,8 @@ def test_the_time_that_an_exam_still_takes_follows_the_tasks_so_far():
     assert exam_seconds_left([short(2.0), short(4.0)]) == pytest.approx(
         3.0 * (short_left + len(long)) + sum(long) / 500
     )
+    uncounted = dataclasses.replace(short(2.0), prompt_tokens=1, estimated_tokens=500)  # the server counts oddly
+    assert exam_seconds_left([uncounted]) == pytest.approx(2.0 * (short_left + 1 + len(long)) + sum(long) / 500)
     slow = dataclasses.replace(short(10.0), first_seconds=10.0)
     assert exam_seconds_left([slow, slow]) == pytest.approx(10.0 * (short_left + 2) + (2_000 + 4_000) / 50)
 
