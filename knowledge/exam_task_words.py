@@ -45,10 +45,10 @@ def task_rows(stored: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
     """The tasks of a stored exam as a page shows them. Tasks of an earlier version of the exam have no question."""
     results = [TaskResult(**result) for result in stored]
     tasks = exam_tasks()
-    known = len(tasks) == len(results) and all(
+    is_same_exam = len(tasks) == len(results) and all(
         task.skill == result.skill for task, result in zip(tasks, results, strict=True)
     )
-    return [_row(tasks[place] if known else None, result, results) for place, result in enumerate(results)]
+    return [_row(tasks[place] if is_same_exam else None, result, results) for place, result in enumerate(results)]
 
 
 def _row(task: ExamTask | None, result: TaskResult, results: Sequence[TaskResult]) -> dict[str, Any]:

@@ -94,10 +94,10 @@ def _model_shown(server: LocalServer, model: LocalModel, registered: Mapping[str
     values = {"name": model.name, "server": server.url}
     if model.context_tokens:
         values["context_tokens"] = str(model.context_tokens)
-    shown: dict[str, Any] = {"name": model.name, "context_tokens": model.context_tokens}
+    row: dict[str, Any] = {"name": model.name, "context_tokens": model.context_tokens}
     if model.name in registered:
-        return {**shown, "page": reverse("admin:knowledge_languagemodel_change", args=[registered[model.name]])}
-    return {**shown, "add_address": _add_address(values)}
+        return {**row, "page": reverse("admin:knowledge_languagemodel_change", args=[registered[model.name]])}
+    return {**row, "add_address": _add_address(values)}
 
 
 def _add_address(values: Mapping[str, str]) -> str:

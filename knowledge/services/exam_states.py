@@ -26,7 +26,7 @@ class ExamState:
     """The exam of one model. `seconds_left`: at the pace of its tasks so far; None: not known yet."""
 
     kind: ExamKind
-    done: int = 0
+    tasks_over: int = 0
     total: int = 0
     seconds_left: float | None = None
     verdict: Any = ""  # what the latest whole exam, or a person, says of its writing
@@ -40,7 +40,7 @@ class ExamState:
     def words(self) -> str:
         """The state in the language of the reader."""
         if self.kind == "running":
-            numbers = {"done": self.done, "total": self.total}
+            numbers = {"done": self.tasks_over, "total": self.total}
             return ", ".join(filter(None, (_("Exam %(done)s of %(total)s") % numbers, self._time_words())))
         return {
             "waiting": _("The exam begins soon"),
@@ -61,11 +61,11 @@ class ExamState:
 
 def exam_states(fingerprints: Iterable[str]) -> Mapping[str, ExamState]:
     """The exam of each model, by its fingerprint. Models are of the site: callers show them only to who sees models."""
-    wanted = set(fingerprints) - {""}
-    exams = {exam.fingerprint: exam for exam in ModelExam.objects.filter(fingerprint__in=wanted)}
-    jobs = Job.objects.filter(kind=EXAMINE_MODEL, subject__in=wanted).order_by("subject", "-pk").distinct("subject")
+    models = set(fingerprints) - {""}
+    exams = {exam.fingerprint: exam for exam in ModelExam.objects.filter(fingerprint__in=models)}
+    jobs = Job.objects.filter(kind=EXAMINE_MODEL, subject__in=models).order_by("subject", "-pk").distinct("subject")
     latest = {job.subject: job for job in jobs}
-    return {each: _state(exams.get(each), latest.get(each)) for each in wanted}
+    return {each: _state(exams.get(each), latest.get(each)) for each in models}
 
 
 def _state(exam: ModelExam | None, job: Job | None) -> ExamState:
@@ -76,7 +76,7 @@ def _state(exam: ModelExam | None, job: Job | None) -> ExamState:
         kind: ExamKind = "running" if job.done or job.state == Job.State.RUNNING else "waiting"
         return ExamState(
             kind="paused" if job.state == Job.State.PAUSED else kind,
-            done=job.done,
+            tasks_over=job.done,
             total=job.total,
             seconds_left=_seconds_left(job),
             verdict=verdict,

@@ -92,9 +92,9 @@ def _speed_so_far(results: Sequence[TaskResult]) -> float:
 
     Servers answer from their cache what they have read before, so that most are too high.
     """
-    read = [result for result in results if result.first_seconds]
-    speeds = [max(result.prompt_tokens, result.estimated_tokens) / (result.first_seconds or 1.0) for result in read]
-    if read and read[-1].skill == "context":
+    readings = [result for result in results if result.first_seconds]
+    speeds = [max(result.prompt_tokens, result.estimated_tokens) / (result.first_seconds or 1.0) for result in readings]
+    if readings and readings[-1].skill == "context":
         return speeds[-1]
     return sorted(speeds)[len(speeds) // 4] if speeds else 0.0
 

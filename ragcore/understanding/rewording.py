@@ -60,8 +60,12 @@ def _is_definition(earlier: str, later: str) -> bool:
 
 def _asks_else(earlier: str, later: str) -> bool:
     """Whether the question words want different things: a person, a place, a time or a reason."""
-    aspects, others = ({name for name, words in _ASPECTS.items() if words.search(text)} for text in (earlier, later))
-    return (aspects ^ others) & _DECISIVE != set() or bool(aspects and others and not aspects & others)
+    aspects, other_aspects = (
+        {name for name, words in _ASPECTS.items() if words.search(text)} for text in (earlier, later)
+    )
+    return (aspects ^ other_aspects) & _DECISIVE != set() or bool(
+        aspects and other_aspects and not aspects & other_aspects
+    )
 
 
 def _is_beyond_definition(earlier: str, later: str, tokenizer: Tokenizer) -> bool:
