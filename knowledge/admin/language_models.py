@@ -180,7 +180,7 @@ class LanguageModelAdmin(SiteModelAdmin):
 
     # ── the list ────────────────────────────────────────────────────────────────────────────────
 
-    @admin.display(description=_("used for"))
+    @admin.display(description=_("Used for"))
     def used_for(self, row: LanguageModel) -> str:
         return ", ".join(str(purpose.get_purpose_display()) for purpose in row.purposes.all()) or str(UNUSED)
 

@@ -41,7 +41,9 @@ class ExamState:
         """The state in the language of the reader."""
         if self.kind == "running":
             numbers = {"done": self.tasks_over, "total": self.total}
-            return ", ".join(filter(None, (_("Exam %(done)s of %(total)s") % numbers, self._time_words())))
+            words = _("Exam %(done)s of %(total)s") % numbers
+            remaining = self._time_words()
+            return _("%(exam)s, %(time)s") % {"exam": words, "time": remaining} if remaining else words
         return {
             "waiting": _("The exam begins soon"),
             "paused": _("The exam is paused"),
