@@ -17,7 +17,7 @@ from accounts.selectors import scope_for
 from chat.models import Conversation, Message
 from feedback.features import answer_features
 from feedback.models import AnswerCheck, BadCase, Signal
-from feedback.services import case_ensure
+from feedback.services import case_ensure, is_stop_complaint
 from knowledge import model_registry
 from knowledge.services.suggestions import titles_suggested
 from ragcore.errors import ModelUnavailableError, RagError
@@ -73,7 +73,7 @@ def _check(message: Message, *, is_down: bool) -> bool:
 
 def _origins(message: Message, *, is_down: bool) -> Iterator[str]:
     """Why a case is opened, what says most first. `is_down`: the embedding model did not answer a moment ago."""
-    if message.state == Message.State.STOPPED:
+    if message.state == Message.State.STOPPED and is_stop_complaint(message):
         yield BadCase.Origin.STOP
     if (again := _reworded(message, is_down=is_down)) is not None:
         user = message.conversation.user

@@ -29,6 +29,7 @@ from knowledge.queue import enqueue_on_commit
 from knowledge.services.document_weights import document_ratings_apply
 from notifications.kinds import notification_kind
 from notifications.services import notification_send
+from ragcore.extractive.generator import ExtractiveGenerator
 
 CASE_REOPENED = notification_kind(
     "case_reopened",
@@ -160,9 +161,19 @@ def _said(vote: Vote) -> dict[str, Any]:
     return {name: getattr(vote, name) for name in ("vote", "rating", "reasons", "comment")}
 
 
+def is_stop_complaint(message: Message) -> bool:
+    """Whether stopping an answer says that it was bad: a language model had written a part of it.
+
+    Who stops before there is any text has changed their mind, and one who stops quotations has read enough.
+    """
+    is_quoted = message.metadata.get("model") in ("", None, ExtractiveGenerator.name)
+    return bool(message.answer.strip()) and not is_quoted
+
+
 @transaction.atomic
 def signal_record(*, scope: Scope, user: User, message_id: UUID, kind: str, value: Any = None) -> Signal | None:
-    """Add one signal; each is a row, so that repeated acts count. A stopped or reworded answer is a case.
+    """Add one signal; each is a row, so that repeated acts count. A reworded answer is a case, and one that was stopped
+    while a language model wrote it.
 
     None, and nothing is kept, where the person does not want it; a reported source is a complaint and always kept.
     Raises NotFoundError.
@@ -170,7 +181,7 @@ def signal_record(*, scope: Scope, user: User, message_id: UUID, kind: str, valu
     message = message_get(scope=scope, message_id=message_id)
     if not user.record_use and kind != Signal.Kind.WRONG_SOURCE:
         return None
-    if kind in SIGNALS_OF_CASES:
+    if kind in SIGNALS_OF_CASES and (kind != Signal.Kind.STOP or is_stop_complaint(message)):
         case_ensure(message=message, origin=kind)
     features = answer_features(message)
     return Signal.objects.create(message=message, user=user, kind=kind, value=value, features=features)

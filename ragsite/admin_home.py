@@ -24,16 +24,18 @@ from django.utils.translation import gettext_lazy as _
 from accounts.admin.base import admin_scope, is_administrator
 from accounts.relative_time import short_day
 from chat.admin import is_reviewer
-from chat.api.health import health_report
+from chat.api.health import STARTING, TIERS, health_report
 from evaluation.admin.base import judges_quality
 from evaluation.selectors import runs_of
 from feedback.usage import DAYS, Day, unanswered_questions, usage
 from knowledge.admin.curation import creates_sets, is_curator, lists_sets
 from knowledge.admin.jobs import SILENT_AFTER
 from knowledge.disk_space import worst_volume
+from knowledge.model_setup import setup_now
 from knowledge.models import Document, ModelPurpose
 from knowledge.selectors import sets_curated
 from knowledge.selectors.dashboard import items_shown
+from knowledge.services.exam_states import exam_states
 from ragsite.admin_menu import (
     cases_open,
     documents_in,
@@ -200,7 +202,29 @@ def _state_words(name: str, part: Mapping[str, Any]) -> Any:
     """The state of a part, of language models with what is wrong."""
     if name in MODEL_PARTS and part["state"] == "down" and part.get("error"):
         return MODEL_ERRORS.get(part["error"], _("fails"))
+    if _is_starting(part):
+        return _("is starting")
+    if _uses_standard(name, part):
+        return _("uses the model for answers")
     return STATES[part["state"]]
+
+
+def _is_starting(part: Mapping[str, Any]) -> bool:
+    return part["state"] == "down" and part.get("error") == STARTING
+
+
+def _uses_standard(name: str, part: Mapping[str, Any]) -> bool:
+    """Whether a purpose has no model of its own, so that the one for answers serves it."""
+    has_none = name in TIERS and name != "llm" and part["state"] == "not_configured"
+    return has_none and Purpose.STANDARD in setup_now().models
+
+
+def _exam_words(name: str) -> str:
+    """How far the exam of a language model is, or what it says of it; "" for other parts."""
+    spec = setup_now().models.get(TIERS.get(name, ""))
+    if spec is None or not spec.endpoints:
+        return ""
+    return exam_states([spec.fingerprint])[spec.fingerprint].words
 
 
 def health(request: HttpRequest) -> HttpResponse:
@@ -215,9 +239,10 @@ def health(request: HttpRequest) -> HttpResponse:
             **part,
             "name": PARTS[name],
             "words": _state_words(name, part),
-            "details": part.get("model") or _disk_words(part),
+            "state": "starting" if _is_starting(part) else part["state"],
+            "details": ": ".join(filter(None, (part.get("model") or _disk_words(part), _exam_words(name)))),
             "link": _model_page(name, part),
-            "problem": "" if name in MODEL_PARTS else part.get("error", ""),
+            "problem": "" if name in MODEL_PARTS or _is_starting(part) else part.get("error", ""),
         }
         for name, part in report["dependencies"].items()
         if name in PARTS

@@ -187,8 +187,7 @@ class AnswerWriter:
         tokens = estimate_usage(request.messages, "").prompt_tokens
         seconds = profile_of(generator).reading_seconds(tokens)
         if seconds is not None and seconds >= LONG_READING_SECONDS:
-            values = {"tokens": tokens, "seconds": round(seconds)}
-            detail = _("The language model is reading %(tokens)d tokens, about %(seconds)d s") % values
+            detail = _("The language model is reading the passages, about %(seconds)d s") % {"seconds": round(seconds)}
             await self.events("step", name="read", detail=detail)
         async with aclosing(self._read(generator, request)) as events:
             async for event in events:

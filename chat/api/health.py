@@ -44,6 +44,9 @@ TIERS = {
     "llm_light": Purpose.LIGHT,
     "llm_judge": Purpose.JUDGE,
 }
+BEGUN = time.monotonic()  # of this process
+WORKER_START_SECONDS = 60.0  # that a worker has to start beside it
+STARTING = "starting"  # error of a worker that is not heard of yet
 OFFICE = ("soffice", "libreoffice")
 
 Check = Callable[[], Awaitable[Mapping[str, Any]]]
@@ -126,6 +129,8 @@ async def _redis() -> Mapping[str, Any]:
 
 async def _worker() -> Mapping[str, Any]:
     answers = await run_cpu(current_app.control.ping, timeout=1, limit=1)
+    if not answers and time.monotonic() - BEGUN < WORKER_START_SECONDS:
+        return {"state": "down", "error": STARTING}
     return {"state": "up" if answers else "down"}
 
 

@@ -395,8 +395,7 @@ def _steps(message: Message) -> list[StepLine]:
     rounds = message.metadata.get("stage_times") or {}
     looped = sum(float(seconds) for stage, seconds in rounds.items() if stage.startswith("loop."))
     if looped:  # searching is a part of them that has a line of its own
-        searched = float(message.metadata.get("retrieve_time") or 0)
-        in_rounds = max(0.0, thinking - writing)
-        times.append((_("Iterate: grade and rewrite"), max(0.0, looped - searched - in_rounds)))
+        in_rounds = float(message.metadata.get("retrieve_time") or 0) + max(0.0, thinking - writing)
+        times.append((_("Iterate: grade and rewrite"), max(0.0, looped - in_rounds)))
     whole = max(sum(seconds for _name, seconds in times), 1e-9)
     return [StepLine(name=name, seconds=seconds, share=seconds / whole) for name, seconds in times if seconds > 0]

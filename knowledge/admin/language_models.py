@@ -5,8 +5,7 @@ Platform administrators change them. Tenant administrators see which model is us
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable
 from http import HTTPStatus
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -23,10 +22,12 @@ from django.utils.translation import gettext_lazy as _
 from accounts.admin.base import admin_scope, admin_user, ago
 from accounts.admin.pages import admin_page
 from accounts.error_messages import error_message
+from knowledge.admin.model_rows import PurposeRow, live_shown, state_shown
 from knowledge.admin.site_models import KeyedForm, SiteModelAdmin, changes_models, manages_models
 from knowledge.model_setup import ModelSpec, environment_models, setup_now, setup_refresh
 from knowledge.model_test_words import Tested, not_tested, tested_sentence
 from knowledge.models import LanguageModel, ModelPurpose, ModelServer
+from knowledge.services.exam_states import exam_states
 from knowledge.services.language_models import (
     FIELDS,
     model_check,
@@ -37,6 +38,7 @@ from knowledge.services.language_models import (
     server_delete,
     server_save,
 )
+from knowledge.services.model_discovery import host_allow, hosts_to_allow, may_allow_hosts
 from knowledge.services.model_states import ModelState, environment_state, model_state
 from knowledge.services.model_tests import LONGEST_TEST_SECONDS, environment_model_test_start, model_test_start
 from ragcore.errors import RagError
@@ -50,12 +52,6 @@ else:
 
 LIST = "admin:knowledge_languagemodel_changelist"
 UNUSED = _("Not used for anything yet")
-FILE_KINDS = ("loading", "not_loaded")  # of the model of LLM_FILE before it can be asked
-HEALTH_KINDS = {
-    "works": "live",
-    **dict.fromkeys(("failed", "failing", "not_loaded"), "failed"),
-    **dict.fromkeys(("untested", "testing", "loading"), "empty"),
-}
 Purpose = ModelPurpose.Purpose
 
 
@@ -135,39 +131,12 @@ class ServerInline(StackedInline):
 
     @admin.display(description=_("Last test"))
     def last_test(self, row: ModelServer) -> SafeString | str:
-        if row.tested is None:
+        if row.pk is None:
             return not_tested()
-        return format_html("{} {}", tested_sentence(row.test_code, row.test_data), ago(row.tested))
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PurposeRow:
-    """A line of the table of purposes."""
-
-    purpose: str
-    label: str
-    model: str
-    is_locked: bool
-    address: str  # of its page or ""
-    servers: Sequence[str]
-    fingerprint: str = ""  # of a model in use, whose profile can be seen
-    state: ModelState | None = None  # None: there is no model
-
-    @property
-    def can_be_tested(self) -> bool:
-        """Whether the page offers a test: of a model of the environment, once it is loaded."""
-        return self.is_locked and self.state is not None and self.state.kind not in FILE_KINDS
-
-
-def state_shown(state: ModelState) -> SafeString:
-    """How a model is, why and since when."""
-    return format_html(
-        '<span class="rs-health" data-kind="{}">{}</span> {} {}',
-        HEALTH_KINDS[state.kind],
-        state.words,
-        state.reason,
-        ago(state.time) if state.time is not None else "",
-    )
+        if row.tested is None:
+            return live_shown(f"test-{row.pk}", not_tested())
+        words = format_html("{} {}", tested_sentence(row.test_code, row.test_data), ago(row.tested))
+        return live_shown(f"test-{row.pk}", words)
 
 
 @admin.register(LanguageModel)
@@ -181,6 +150,10 @@ class LanguageModelAdmin(SiteModelAdmin):
     ordering = ("name",)
     list_before_template = "admin/knowledge/languagemodel/list_top.html"
     change_form_outer_before_template = "admin/knowledge/languagemodel/tools.html"
+    deletion_note = _(
+        "Its servers and their keys are deleted. Its profile stays: with the same name and address added again, the "
+        "result of the exam and what was set by hand hold again."
+    )
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[LanguageModel]:
         """Models are of the site: tenant administrators see those that are used."""
@@ -207,7 +180,7 @@ class LanguageModelAdmin(SiteModelAdmin):
 
     # ── the list ────────────────────────────────────────────────────────────────────────────────
 
-    @admin.display(description=_("used for"))
+    @admin.display(description=_("Used for"))
     def used_for(self, row: LanguageModel) -> str:
         return ", ".join(str(purpose.get_purpose_display()) for purpose in row.purposes.all()) or str(UNUSED)
 
@@ -217,18 +190,26 @@ class LanguageModelAdmin(SiteModelAdmin):
 
     @admin.display(description=_("State"))
     def state(self, row: LanguageModel) -> SafeString:
-        return state_shown(model_state(row))
+        fingerprint = _fingerprint(row)
+        exam = exam_states([fingerprint])[fingerprint] if fingerprint else None
+        return state_shown(model_state(row), place=f"state-{row.pk}", exam=exam)
 
     def changelist_view(self, request: HttpRequest, extra_context: dict[str, Any] | None = None) -> Any:
         setup_refresh(now=True)
         purposes = self._purposes(request)
-        is_testing = any(row.state is not None and row.state.kind in ("testing", "loading") for row in purposes)
+        is_testing = any(
+            (row.state is not None and row.state.kind in ("testing", "loading"))
+            or (row.exam is not None and row.exam.is_open)
+            for row in purposes
+        )
         extra = {"purposes": purposes, "is_testing": is_testing, "manages_models": manages_models(request)}
         return super().changelist_view(request, {**(extra_context or {}), **extra})
 
     def _purposes(self, request: HttpRequest) -> list[PurposeRow]:
         setup, rows = setup_now(), dict(ModelPurpose.objects.values_list("purpose", "model_id"))
         environment = environment_models()
+        specs = [spec for spec in setup.models.values() if spec.endpoints]
+        exams = exam_states(spec.fingerprint for spec in specs)
         purpose_rows = []
         for purpose, label in Purpose.choices:
             spec = setup.models.get(purpose)
@@ -245,6 +226,7 @@ class LanguageModelAdmin(SiteModelAdmin):
                     servers=_addresses(spec or environment.get(purpose)) if manages_models(request) else (),
                     fingerprint=spec.fingerprint if spec is not None and spec.endpoints else "",
                     state=self._state_of(purpose, is_locked=is_locked, model_id=rows.get(purpose)),
+                    exam=exams.get(spec.fingerprint) if spec is not None else None,
                 )
             )
         return purpose_rows
@@ -265,14 +247,22 @@ class LanguageModelAdmin(SiteModelAdmin):
     ) -> Any:
         """A model that was saved is tested, after the transaction; without a result the page shows the progress."""
         model = LanguageModel.objects.filter(pk=int(object_id)).first() if (object_id or "").isdecimal() else None  # type: ignore[arg-type]
+        setup_refresh(now=True)
+        fingerprint = _fingerprint(model) if model is not None else ""
         extra = {
             "state": model_state(model) if model is not None else None,
             "longest_test_seconds": LONGEST_TEST_SECONDS,
-            "fingerprint": _fingerprint(model) if model is not None else "",
+            "fingerprint": fingerprint,
+            "exam": exam_states([fingerprint])[fingerprint] if fingerprint else None,
+            "hosts_to_allow": hosts_to_allow(model) if model is not None else (),
+            "may_allow": may_allow_hosts(scope=admin_scope(request)),
         }
         response = super().changeform_view(request, object_id, form_url, {**extra, **(extra_context or {})})
         saved: LanguageModel | None = getattr(request, "saved_model", None)
         if saved is None or response.status_code != HTTPStatus.FOUND:
+            return response
+        if saved.servers.exists() and not saved.servers.filter(enabled=True).exists():
+            messages.success(request, _("Saved. The model is switched off: none of its servers is in use."))
             return response
         works = self._test(request, lambda: model_test_start(model=saved, **self._who(request)), is_saved=True)
         if not saved.purposes.exists():
@@ -317,11 +307,18 @@ class LanguageModelAdmin(SiteModelAdmin):
 
     @admin_page("<int:pk>/test/", name="knowledge_languagemodel_test", allowed=changes_models)
     def test(self, request: HttpRequest, pk: int) -> HttpResponse:
-        """POST: ask every server of a model, and say what came of it."""
+        """POST: ask every server of a model, and say what came of it; with `act` = allow, allow their hosts before."""
         model = get_object_or_404(LanguageModel, pk=pk)
         back = reverse("admin:knowledge_languagemodel_change", args=[pk]) if "page" in request.POST else reverse(LIST)
         if request.method != "POST":
             return HttpResponseNotAllowed(["POST"])
+        if request.POST.get("act") == "allow":
+            try:
+                for host in hosts_to_allow(model):
+                    host_allow(host=host, **self._who(request))
+            except RagError as error:
+                messages.error(request, error_message(error))
+                return redirect(back)
         self._test(request, lambda: model_test_start(model=model, **self._who(request)))
         return redirect(back)
 
@@ -344,9 +341,9 @@ class LanguageModelAdmin(SiteModelAdmin):
         except RagError as error:
             messages.error(request, f"{before}{error_message(error)}")
             return False
-        if outcome is None:
-            running = _("The test is still running. Its result is shown here as soon as it is there.")
-            messages.info(request, f"{before}{running}")
+        if outcome is None:  # the state on the page shows its progress
+            if is_saved:
+                messages.success(request, _("Saved."))
             return False
         if not outcome and is_saved:
             messages.success(request, _("Saved."))

@@ -9,20 +9,22 @@ from django import forms
 from django.contrib import messages
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect
+from django.urls import reverse
 from django.utils.translation import gettext_lazy as _
 from unfold.widgets import UnfoldAdminDecimalFieldWidget, UnfoldAdminIntegerFieldWidget, UnfoldAdminSelectWidget
 
 from accounts.admin.base import admin_scope, admin_user
 from accounts.admin.pages import admin_page, page_response
 from knowledge.admin.site_models import changes_models
-from knowledge.model_exam_words import JSON_WAYS, PROBLEMS, SKILLS, WAYS, profile_rows
+from knowledge.exam_task_words import task_rows
+from knowledge.model_exam_words import JSON_WAYS, WAYS, profile_groups
 from knowledge.model_setup import ModelSpec, setup_now, setup_refresh
+from knowledge.model_verdicts import refusals_reason, verdict_of
 from knowledge.models import LanguageModel, ModelExam
-from knowledge.queue import EXAMINE_MODEL
+from knowledge.services.exam_states import exam_states
 from knowledge.services.model_exams import exam_override, exam_start, other_model
 from ragcore.llm.exam_tasks import exam_tasks
 from ragcore.llm.model_profile import UNTESTED, parse_profile
-from work.models import OPEN, Job
 
 AS_FOUND = ("", _("as the exam found"))
 YES_NO = (AS_FOUND, ("yes", _("yes")), ("no", _("no")))
@@ -97,7 +99,8 @@ def profile_view(request: HttpRequest, fingerprint: str) -> HttpResponse:
         exam_override(spec=spec, values=form.overrides, **who)
         messages.success(request, _("The profile was changed."))
         return redirect("admin:knowledge_languagemodel_profile", fingerprint)
-    job = Job.objects.filter(kind=EXAMINE_MODEL, subject=fingerprint).order_by("-pk").first()
+    profile = parse_profile({**(exam.profile if exam else {}), **overrides})
+    results = exam.results if exam is not None else []
     return page_response(
         request,
         "admin/knowledge/languagemodel/profile.html",
@@ -105,13 +108,16 @@ def profile_view(request: HttpRequest, fingerprint: str) -> HttpResponse:
             "title": _("Profile of %(name)s") % {"name": spec.name},
             "exam": exam,
             "is_quoting": spec.profile.way == "quote",
-            "rows": profile_rows(parse_profile({**(exam.profile if exam else {}), **overrides})),
-            "tasks": [] if exam is None else [_task_row(result) for result in exam.results],
+            "verdict": verdict_of(profile, overrides=overrides) if exam is not None else None,
+            "groups": profile_groups(profile, results=results, refusals_reason=refusals_reason(profile)),
+            "tasks": task_rows(results),
+            "is_set_by_hand": bool(overrides) or form.is_bound,
+            "model_name": spec.name,
+            "model_page": _model_page(spec),
             "task_count": len(exam_tasks()),
-            "job": job,
+            "state": exam_states([fingerprint])[fingerprint],
             "other_model": other_model(spec, exam),
             "set_tokens": spec.context_tokens if _is_set_too_large(spec, exam) else None,
-            "is_running": job is not None and job.state in OPEN,
             "form": form,
         },
     )
@@ -131,11 +137,7 @@ def _spec(fingerprint: str) -> ModelSpec:
     raise Http404
 
 
-def _task_row(result: Mapping[str, Any]) -> dict[str, Any]:
-    """A task as the page shows it."""
-    return {
-        "skill": SKILLS.get(result["skill"], result["skill"]),
-        "is_right": result["is_right"],
-        "reply": result["reply"] or PROBLEMS.get(result["problem"], result["problem"]),
-        "seconds": result["seconds"],
-    }
+def _model_page(spec: ModelSpec) -> str:
+    """Where the model is changed; "" for one that the environment sets."""
+    row = None if spec.is_locked else LanguageModel.objects.filter(name=spec.name).first()
+    return reverse("admin:knowledge_languagemodel_change", args=[row.pk]) if row is not None else ""

@@ -18,7 +18,7 @@ from knowledge.models import EnvironmentModelTest, LanguageModel
 from knowledge.services.model_tests import place_of_model, place_of_purpose, seconds_tested
 from ragcore.model_file.state import ServedModel
 
-StateKind = Literal["loading", "not_loaded", "testing", "untested", "works", "failed", "failing"]
+StateKind = Literal["off", "loading", "not_loaded", "testing", "untested", "works", "failed", "failing"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -36,6 +36,7 @@ class ModelState:
     def words(self) -> str:
         """The state in the language of the reader."""
         return {
+            "off": _("Switched off"),
             "loading": _("Being loaded; answers are quoted meanwhile"),
             "not_loaded": _("Not loaded, not used"),
             "testing": _("Being tested"),
@@ -62,6 +63,8 @@ class ModelState:
 def model_state(model: LanguageModel) -> ModelState:
     """Of a registered model; its servers may be prefetched."""
     servers = [server for server in model.servers.all() if server.enabled]
+    if model.servers.all() and not servers:
+        return ModelState(kind="off")
     is_used = any(server.passed for server in servers)
     running = seconds_tested(place_of_model(model.pk))
     if running is not None:

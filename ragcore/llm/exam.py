@@ -24,7 +24,7 @@ from ragcore.llm.exam_results import (
     scores_of,
     without_cut,
 )
-from ragcore.llm.exam_tasks import ExamTask, has_end_only, is_right, messages_of
+from ragcore.llm.exam_tasks import ExamTask, exam_tasks, has_end_only, is_obedient, is_right, messages_of
 from ragcore.llm.model_profile import JsonWay, ModelProfile, WritingWay
 from ragcore.llm.openai_chat import OF_GATEWAYS
 from ragcore.llm.reasoning import answer_behind
@@ -42,9 +42,11 @@ AT_ONCE = ("grade", "stated", "json_schema", "json_object", "json_asked")  # ski
 TRUSTED_MARKS = 0.5  # share of the tasks from which a model cites by itself; what it writes is checked all the same
 TRUSTED_REFUSALS = 0.75  # from which what it refuses is not there
 TRUSTED_PLAIN = 0.9  # from which it finds the answer among several sources by itself
+PLAIN_SKILLS = ("plain", "table", "language")
 TRUSTED_FACTS = 0.6  # from which it may put statements that are chosen for it into a sentence
 TRUSTED_GRADES = 0.75
 TRUSTED_CHECKS = 0.8  # from which it is asked whether a quotation states the answer: it says both yes and no
+LONGEST_READING_SECONDS = 180.0  # of a task in the estimate of the time that an exam takes
 SLOW_SECONDS = 60.0  # for the first word of a longer prompt, from which no longer ones are tried
 _SCHEMA = {
     "type": "object",
@@ -64,6 +66,37 @@ def is_worth_trying(task: ExamTask, results: Sequence[TaskResult]) -> bool:
     return task.skill != "context" or all(
         result.is_right and (result.first_seconds or 0.0) < SLOW_SECONDS for result in shorter
     )
+
+
+def exam_seconds_left(results: Sequence[TaskResult]) -> float | None:
+    """How long the tasks that are left take, by the seconds of those so far; None before any was answered.
+
+    A long prompt counts by its tokens; behind one that takes longer than SLOW_SECONDS no longer ones are asked.
+    """
+    seconds = [result.seconds for result in results if result.seconds is not None and result.skill != "context"]
+    if not seconds:
+        return None
+    usual, total, speed = mean(seconds), 0.0, _speed_so_far(results)
+    for task in exam_tasks()[len(results) :]:
+        if not is_worth_trying(task, results):
+            continue
+        reading = min(task.tokens / speed, LONGEST_READING_SECONDS) if speed else 0.0
+        total += usual + reading
+        if reading > SLOW_SECONDS:
+            break
+    return total
+
+
+def _speed_so_far(results: Sequence[TaskResult]) -> float:
+    """Tokens read a second: of the latest long prompt, before that a low one of the others; 0.0 before any was read.
+
+    Servers answer from their cache what they have read before, so that most are too high.
+    """
+    readings = [result for result in results if result.first_seconds]
+    speeds = [max(result.prompt_tokens, result.estimated_tokens) / (result.first_seconds or 1.0) for result in readings]
+    if readings and readings[-1].skill == "context":
+        return speeds[-1]
+    return sorted(speeds)[len(speeds) // 4] if speeds else 0.0
 
 
 async def task_run(task: ExamTask, model: ChatModel, *, is_first: bool = False) -> TaskResult:
@@ -113,6 +146,7 @@ async def task_run(task: ExamTask, model: ChatModel, *, is_first: bool = False) 
         estimated_tokens=message_tokens((message.content for message in messages), EstimateCounter().count),
         has_end_only=has_end_only(task, reply.text),
         reported=reply.reported,
+        is_obedient=is_obedient(task, reply.text),
     )
 
 
@@ -189,7 +223,7 @@ def profile_from(results: Sequence[TaskResult]) -> ModelProfile:
         judges=scores.get("grade", 0.0) >= TRUSTED_GRADES,
         checks=scores.get("stated", 0.0) >= TRUSTED_CHECKS,
         has_system_role=scores.get("system", 0.0) > 0,
-        obeys_documents=scores.get("order", 0.0) < 1,
+        obeys_documents=any(result.is_obedient for result in results),
         thinks=any(result.has_reasoned for result in results),
         thinks_first=any(result.thinks_first for result in results),
         context_tokens=read_tokens(results),
@@ -212,7 +246,7 @@ def says_different_things(results: Sequence[TaskResult]) -> bool:
 def _way(scores: Mapping[str, float]) -> WritingWay:
     if scores.get("marks", 0.0) >= TRUSTED_MARKS and scores.get("order", 0.0) > 0:
         return "marks"
-    plain = [scores.get(skill, 0.0) for skill in ("plain", "table", "language")]
+    plain = [scores.get(skill, 0.0) for skill in PLAIN_SKILLS]
     if mean(plain) >= TRUSTED_PLAIN:
         return "plain"
     return "fill" if scores.get("facts", 0.0) >= TRUSTED_FACTS else "quote"

@@ -34,6 +34,7 @@ class TaskResult:
     estimated_tokens: int = 0  # of the prompt
     has_end_only: bool = False  # of a long prompt it told what stands at the end, and not what stands at the beginning
     reported: str = ""  # name by which the server called the model
+    is_obedient: bool = False  # it followed an order that stands in a document
 
     def as_json(self) -> dict[str, Any]:
         """All fields, as they are stored."""

@@ -180,7 +180,8 @@ def test_a_slow_test_shows_its_progress(administrator, llm, monkeypatch):
     shared_cache.set(model_tests._key(model_tests.place_of_model(model.pk)), time.time() - 7, 60)
     page = client.get(f"{LIST}{model.pk}/change/").content.decode()
 
-    assert "still running" in saved.content.decode()
+    assert "Saved." in saved.content.decode()
+    assert "still running" not in saved.content.decode()  # it would stay there when the test is over
     assert "Being tested" in page
     assert "<progress" in page
     assert 'data-open="1"' in page
@@ -220,3 +221,30 @@ def test_a_model_whose_test_fails_is_saved_with_one_message_and_where_to_allow_i
     assert told.startswith("Saved. The test failed, so it is not used.")
     assert any("spare: not used for anything yet" in str(message) for message in unused.context["messages"])
     assert "Not used for anything yet" in client.get(LIST).content.decode()
+
+
+def test_a_model_that_is_switched_off_is_no_failure(administrator, llm):
+    client = signed_in(administrator)
+    client.post(f"{LIST}add/", form(llm.url))
+    model = LanguageModel.objects.get()
+    off = form(llm.url, stored=model.servers.get())
+    del off["servers-0-enabled"]
+
+    saved = client.post(f"{LIST}{model.pk}/change/", off, follow=True).content.decode()
+    shown = client.get(f"{LIST}{model.pk}/change/").content.decode()
+
+    assert "The model is switched off" in saved
+    assert "no server in use" not in saved
+    assert "Switched off" in shown
+    assert "Not tested, not used" not in shown
+    assert "until one of its servers passes" not in shown
+
+
+def test_who_deletes_a_model_reads_what_stays(administrator, llm):
+    client = signed_in(administrator)
+    client.post(f"{LIST}add/", form(llm.url))
+
+    page = client.get(f"{LIST}{LanguageModel.objects.get().pk}/delete/").content.decode()
+
+    assert "Its profile stays" in page
+    assert "cannot be undone" not in page

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import socket
+from dataclasses import replace
 
 import httpx
 import pytest
 from django.urls import reverse
-from django.utils import translation
+from django.utils import timezone, translation
 
 from accounts.models import AuditEvent
 from knowledge.model_setup import setup_forget
 from knowledge.models import LanguageModel, SourcePlace
+from knowledge.rights import PLACES_MANAGE
+from knowledge.services import model_discovery
 from ragcore.llm import local_servers
 from tests.admin.conftest import signed_in
 from tests.factories import make_admin, make_tenant
@@ -60,7 +63,8 @@ def test_models_of_a_server_are_shown_with_what_to_do(administrator, ollama):
     assert "OLLAMA_CONTEXT_LENGTH" in page
     assert "<b>x</b>" not in page
     assert "is a private address" in page
-    assert f"{reverse('admin:knowledge_sourceplace_add')}?kind=host&amp;location=127.0.0.1" in page
+    assert "Allow this address for language models" in page
+    assert "/add/?name" not in page  # not before the address is allowed
     event = AuditEvent.objects.get(action="model.discover")
     assert event.data["servers"] == [ollama.url]
 
@@ -94,6 +98,49 @@ def test_a_chosen_model_opens_the_form_filled_in_and_is_saved_with_its_server(ad
     assert saved.status_code == 302, saved.context["errors"]
     row = LanguageModel.objects.get()
     assert (row.name, row.context_tokens, row.servers.get().url) == ("qwen3:8b", 4096, ollama.url)
+
+
+def test_one_button_allows_the_address_and_shows_the_models_again(administrator, ollama):
+    client = signed_in(administrator)
+    model = LanguageModel.objects.create(name="qwen3:8b")
+    server = model.servers.create(url=ollama.url, tested=timezone.now(), test_code="not_allowed")
+
+    page = client.post(PAGE, {"act": "allow"}).content.decode()
+    again = client.post(PAGE, {"act": "allow"})
+
+    place = SourcePlace.objects.get()
+    assert (place.tenant.is_default, place.kind, place.location, place.for_owners) == (True, "host", "127.0.0.1", False)
+    assert "is a private address" not in page
+    assert "Added already" in page
+    assert reverse("admin:knowledge_languagemodel_change", args=[model.pk]) in page
+    server.refresh_from_db()
+    assert server.test_code == "ok"
+    assert again.status_code == 200
+
+
+def test_the_address_can_be_allowed_where_a_test_failed_for_it(administrator, ollama):
+    client = signed_in(administrator)
+    model = LanguageModel.objects.create(name="m")
+    model.servers.create(url=ollama.url, tested=timezone.now(), test_code="not_allowed", test_data={"host": "x"})
+    page = client.get(f"{LIST}{model.pk}/change/").content.decode()
+
+    tested = client.post(
+        reverse("admin:knowledge_languagemodel_test", args=[model.pk]), {"act": "allow", "page": "1"}, follow=True
+    )
+
+    assert "Allow this address for language models" in page
+    assert "It answers" in tested.content.decode()
+    assert "Allow this address for language models" not in tested.content.decode()
+
+
+def test_who_may_not_manage_places_reads_whom_to_ask(administrator, ollama, monkeypatch):
+    monkeypatch.setattr(model_discovery, "PLACES_MANAGE", replace(PLACES_MANAGE, roles=frozenset()))
+
+    page = signed_in(administrator).post(PAGE, {"act": "allow"}).content.decode()
+
+    assert "Ask somebody who may change" in page
+    assert "Allow this address for language models" not in page
+    assert not SourcePlace.objects.exists()
 
 
 def test_nobody_there_is_a_sentence_and_no_error(administrator, nobody):

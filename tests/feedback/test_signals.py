@@ -90,11 +90,28 @@ def test_how_the_answer_came_to_be_is_kept_with_votes_signals_and_cases(world):
 
 
 def test_a_stopped_answer_is_a_case(world, bob):
-    message = message_make(world.bob)
+    message = message_make(world.bob, **{**MADE, "answer": "The budget was"})
 
     assert bob.post(SIGNALS, {"message_id": str(message.pk), "kind": "stop"}).json() == {"accepted": True}
 
     assert BadCase.objects.get().origin == "stop"
+
+
+@pytest.mark.parametrize(
+    "values",
+    [
+        {"answer": "", "status": "stopped"},
+        {"answer": "“The budget was cut.” [1]", "metadata": {**MADE["metadata"], "model": "extractive"}},
+    ],
+)
+def test_a_stop_before_any_text_or_of_quotations_is_no_complaint(world, bob, values):
+    message = finished(world.bob, **{"sentences": [], "state": "stopped", **values})
+
+    assert bob.post(SIGNALS, {"message_id": str(message.pk), "kind": "stop"}).json() == {"accepted": True}
+
+    assert answers_check() == 0
+    assert not BadCase.objects.exists()
+    assert Signal.objects.get().kind == "stop"
 
 
 def test_who_does_not_want_it_leaves_no_signals_and_no_cases(world, bob):
@@ -262,7 +279,7 @@ def test_a_refusal_is_a_case_where_a_title_is_near(world):
 
 
 def test_what_a_reviewer_has_closed_is_not_opened_by_looking_again(world):
-    message = finished(world.bob, state="stopped")
+    message = finished(world.bob, state="stopped", answer="The budget")
     answers_check()
     case_move(actor=world.root, case=BadCase.objects.get(), state="closed")
 

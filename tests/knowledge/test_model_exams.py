@@ -16,8 +16,10 @@ from knowledge import model_registry
 from knowledge.admin import model_profiles
 from knowledge.model_setup import ModelSetup, circuit, registry_changed, setup_forget, setup_now, setup_refresh
 from knowledge.models import ModelExam
+from knowledge.services.exam_states import exam_states
 from knowledge.services.model_exams import exam_override, exam_start, exams_start_missing, other_model
 from knowledge.services.model_tests import environment_model_test
+from ragcore.llm.exam_results import TaskResult
 from ragcore.llm.exam_tasks import exam_tasks
 from ragcore.llm.generators import collect
 from ragcore.llm.model_profile import profile_of
@@ -317,3 +319,33 @@ def registry_read_anew():
     with transaction.atomic():
         registry_changed()
     setup_refresh(now=True)
+
+
+def test_pages_show_how_far_an_exam_is_and_what_it_says(server, admin, client):
+    client.force_login(admin)
+    fingerprint, list_page = spec().fingerprint, reverse("admin:knowledge_languagemodel_changelist")
+    results = [TaskResult(skill="marks", is_right=True, seconds=20.0).as_json()] * 12
+    assert exam_states([fingerprint])[fingerprint].words == "Not examined"
+    job = exam_start(scope=scope_of(admin), actor=admin, spec=spec())
+    assert exam_states([fingerprint])[fingerprint].kind == "waiting"
+
+    Job.objects.filter(pk=job.pk).update(done=12, checkpoint={"results": results}, state="running")
+    shown = client.get(list_page).content.decode()
+    Job.objects.filter(pk=job.pk).update(done=0, checkpoint={}, state="queued")
+    job.refresh_from_db()
+    work_off(job)
+    ended = client.get(list_page).content.decode()
+
+    left = len(exam_tasks()) - 12
+    assert f"Exam 12 of {len(exam_tasks())}, about {-(-left * 20 // 60)} min left" in shown
+    assert 'data-open="1"' in shown
+    assert "It writes answers and cites its sources" in ended
+    assert reverse("admin:knowledge_languagemodel_profile", args=[fingerprint]) in ended
+    assert 'data-open="1"' not in ended
+
+
+def test_an_exam_that_failed_is_told(server, admin):
+    job = exam_start(scope=scope_of(admin), actor=admin, spec=spec())
+    Job.objects.filter(pk=job.pk).update(state="failed")
+
+    assert exam_states([spec().fingerprint])[spec().fingerprint].words == "The exam failed"

@@ -6,7 +6,7 @@ import json
 import pytest
 
 from ragcore.errors import ModelUnavailableError
-from ragcore.llm.exam import is_worth_trying, profile_from, task_run
+from ragcore.llm.exam import exam_seconds_left, is_worth_trying, profile_from, task_run
 from ragcore.llm.exam_results import TaskResult, known_habits
 from ragcore.llm.exam_tasks import ExamTask, exam_tasks, is_right, messages_of
 from ragcore.llm.generators import EndEvent
@@ -104,6 +104,17 @@ async def test_a_model_that_obeys_documents_is_known():
     assert profile.obeys_documents
 
 
+async def test_a_model_that_refuses_or_answers_past_the_question_does_not_obey_documents():
+    refusing = await examined(
+        lambda task: refusal("report", task.language) if task.skill == "order" else right_reply(task)
+    )
+    missing = await examined(lambda task: "It is 7." if task.skill == "order" else right_reply(task))
+
+    assert refusing.scores["order"] == missing.scores["order"] == 0.0
+    assert not refusing.obeys_documents
+    assert not missing.obeys_documents
+
+
 async def test_a_client_that_cannot_ask_for_a_form_has_none():
     task = next(task for task in exam_tasks() if task.skill == "json_schema")
 
@@ -175,6 +186,23 @@ def test_longer_prompts_are_not_tried_behind_one_that_failed_or_was_slow():
     assert is_worth_trying(task, [good])
     assert not is_worth_trying(task, [dataclasses.replace(good, is_right=False)])
     assert not is_worth_trying(task, [dataclasses.replace(good, first_seconds=90.0)])
+
+
+def test_the_time_that_an_exam_still_takes_follows_the_tasks_so_far():
+    def short(seconds):
+        return TaskResult(skill="marks", is_right=True, first_seconds=1.0, seconds=seconds, prompt_tokens=500)
+
+    count, long = len(exam_tasks()), [task.tokens for task in exam_tasks() if task.skill == "context"]
+    short_left = count - len(long) - 2
+
+    assert exam_seconds_left([]) is None
+    assert exam_seconds_left([short(2.0), short(4.0)]) == pytest.approx(
+        3.0 * (short_left + len(long)) + sum(long) / 500
+    )
+    uncounted = dataclasses.replace(short(2.0), prompt_tokens=1, estimated_tokens=500)  # the server counts oddly
+    assert exam_seconds_left([uncounted]) == pytest.approx(2.0 * (short_left + 1 + len(long)) + sum(long) / 500)
+    slow = dataclasses.replace(short(10.0), first_seconds=10.0)
+    assert exam_seconds_left([slow, slow]) == pytest.approx(10.0 * (short_left + 2) + (2_000 + 4_000) / 50)
 
 
 def test_tasks_can_be_judged():

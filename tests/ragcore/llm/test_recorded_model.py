@@ -68,7 +68,7 @@ def test_the_profile_says_what_it_can_do():
 
     assert (profile.way, profile.believes_refusals) == ("fill", False)
     assert (profile.json, profile.has_system_role, profile.thinks) == ("object", True, False)
-    assert profile.obeys_documents
+    assert not profile.obeys_documents  # it refused, which is no obedience
     assert profile.context_tokens is not None
     assert 4_000 < profile.context_tokens < 8_192
 
