@@ -44,7 +44,9 @@ class FactsNotApprovableError(PermanentError):
     """An answer that cites imported facts was to be approved: nothing says when such a fact has changed."""
 
     code = "facts_not_approvable"
-    default_message = "An answer that cites imported facts cannot be approved, because nobody is notified when they change."
+    default_message = (
+        "An answer that cites imported facts cannot be approved, because nobody is notified when they change."
+    )
 
 
 class ExportBusyError(FileBusyError):

@@ -105,7 +105,7 @@ class TurnView:
 
     @property
     def is_narrowed(self) -> bool:
-        """Whether the question was put to some sets or filtered documents only."""
+        """Whether some sets or filtered documents were asked."""
         return bool(self.asked_in) or self.filters is not None
 
     @property
@@ -127,11 +127,6 @@ class TurnView:
     def is_quoted(self) -> bool:
         """Whether the text was compiled from the sources, without a language model."""
         return self.message.metadata.get("model") == ExtractiveGenerator.name
-
-    @property
-    def was_model_asked(self) -> bool:
-        """Whether a language model was asked whose text was not used."""
-        return "quoted_instead" in self.message.metadata.get("notes", ())
 
     @property
     def same_ways(self) -> str:
@@ -392,9 +387,9 @@ def _steps(message: Message) -> list[StepLine]:
     times = [(names[name], float(message.metadata.get(field) or 0)) for field, name in STEPS]
     writing = times[-1][1]
     times[-1:] = [(_("Think"), thinking), (names["write"], max(0.0, writing - thinking))]
-    rounds = message.metadata.get("stage_times") or {}
-    looped = sum(float(seconds) for stage, seconds in rounds.items() if stage.startswith("loop."))
-    if looped:  # searching is a part of them that has a line of its own
+    stages = message.metadata.get("stage_times") or {}
+    looped = sum(float(seconds) for stage, seconds in stages.items() if stage.startswith("loop."))
+    if looped:  # but for searching, which has a line of its own
         in_rounds = float(message.metadata.get("retrieve_time") or 0) + max(0.0, thinking - writing)
         times.append((_("Iterate: grade and rewrite"), max(0.0, looped - in_rounds)))
     whole = max(sum(seconds for _name, seconds in times), 1e-9)
