@@ -38,7 +38,7 @@ async def test_the_overview_of_a_long_section_names_all_of_its_subsections(api, 
     names = ("Radio unit", "Baseband", "Power supply", "Timing", "Cooling", "Management")
     parts = "\n\n".join(f"### {name}\n\nThe {name.lower()} has one task. {30 * FILLER}" for name in names)
     text = f"# Orion gateway\n\n## Subsystems\n\nThe gateway has several parts.\n\n{parts}"
-    await sync_to_async(ingest)(world.owner, world.knowledge_set, orion=text)
+    await sync_to_async(ingest)(world.owner, world.knowledge_set, written="markdown", orion=text)
     assert await Chunk.objects.filter(version__document__external_id="orion", kind="section").aexists()
 
     answer = await api.generate("Give an overview of the subsystems")

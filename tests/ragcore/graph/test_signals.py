@@ -1,4 +1,4 @@
-"""The four signals of the second stage by hand (C2), and the weights that they are switched to."""
+"""The four signals of the second stage by hand, and the weights that they are switched to."""
 
 import pytest
 
