@@ -17,6 +17,7 @@ from functools import cache
 
 from django.conf import settings
 from django.db import transaction
+from django.db.models import Q
 
 from accounts.compiled_queries import CompiledQuery
 from knowledge.errors import CredentialsUnreadableError
@@ -38,7 +39,7 @@ from ragcore.llm.model_profile import UNTESTED, ModelProfile, parse_profile
 from ragcore.llm.tiers import Price, parse_prices
 from ragcore.model_file.state import ServedModel, read_state
 from ragcore.model_limits import DEFAULT_LIMITS, ModelLimits, parse_limits
-from work.models import OPEN, Job
+from work.models import OPEN, Job, State
 
 logger = logging.getLogger(__name__)
 
@@ -130,7 +131,7 @@ class _Registry:
     unready: Mapping[str, UnreadyModel] = field(default_factory=dict)
     search: RegisteredSearch = NOTHING
     profiles: Mapping[str, ModelProfile] = field(default_factory=dict)  # by fingerprint
-    in_exam: frozenset[str] = frozenset()  # fingerprints of models whose exam waits or goes on
+    in_exam: frozenset[str] = frozenset()  # fingerprints of models whose exam has begun and goes on
 
 
 _registry = _Registry()
@@ -278,7 +279,8 @@ def _read(version: uuid.UUID) -> _Registry:
     """Models by purpose. Those without a server that has passed its test are not ready."""
     hosts = hosts_allowed()
     profiles = {exam.fingerprint: parse_profile({**exam.profile, **exam.overrides}) for exam in ModelExam.objects.all()}
-    in_exam = frozenset(Job.objects.filter(kind=EXAMINE_MODEL, state__in=OPEN).values_list("subject", flat=True))
+    begun = Job.objects.filter(Q(state=State.RUNNING) | Q(done__gt=0), kind=EXAMINE_MODEL, state__in=OPEN)
+    in_exam = frozenset(begun.values_list("subject", flat=True))
     search = registered_search(hosts)
     registry = _Registry(version=version, search=search, profiles=profiles, in_exam=in_exam)
     specs: dict[str, ModelSpec] = {}

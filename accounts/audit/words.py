@@ -79,6 +79,7 @@ LABELS = {
     "reason": gettext_lazy("reason"),
     "recovers": gettext_lazy("recovers at"),
     "rejected": gettext_lazy("rejected"),
+    "removed": gettext_lazy("removed"),
     "request": gettext_lazy("request"),
     "resolution": gettext_lazy("resolution"),
     "role": gettext_lazy("role"),

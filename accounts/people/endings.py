@@ -97,3 +97,4 @@ stays_after_person(
     *("accounts.User_user_groups.user", "accounts.User_groups.user", "accounts.User_user_permissions.user"),
 )
 stays_after_person("tells who did something", "accounts.AuditEvent.actor", "admin.LogEntry.user")
+stays_after_person("the directory knows the account by it, and may bring it back", "accounts.DirectoryEntry.user")

@@ -70,9 +70,7 @@ def person_create(*, directory: Directory, body: Any) -> User:
         entry.generation, entry.removed_at = entry.generation + 1, None
         entry.save(update_fields=["generation", "removed_at"])
         person = _saved(directory, person, values)
-        _set_active(directory, person, is_active=values.active is not False)
-    if values.active is False and person.is_active:
-        person_leave(user=person, actor=directory.actor)
+    _set_active(directory, person, is_active=values.active is not False)
     return _read(directory, person)
 
 

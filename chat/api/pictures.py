@@ -9,6 +9,7 @@ from uuid import UUID
 
 from django.http import HttpRequest, HttpResponse
 
+from accounts.errors import NotFoundError
 from accounts.scope import Scope
 from chat.answers.figures import FigureLine, figures_of
 from chat.api.auth import caller_of
@@ -46,7 +47,10 @@ async def picture_response(request: HttpRequest, version_id: int, name: str) -> 
 
 
 def _pictures(scope: Scope, message_id: UUID) -> list[dict[str, Any]]:
-    message = message_get(scope=scope, message_id=message_id)
+    try:
+        message = message_get(scope=scope, message_id=message_id)
+    except NotFoundError:  # its conversation was deleted meanwhile
+        return []
     citations = list(message.citations.select_related("chunk"))
     figures = figures_of(scope=scope, messages=[message], by_message={message.pk: citations})
     return [_picture(line) for line in figures.get(message.pk, ())]

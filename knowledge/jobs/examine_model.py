@@ -49,6 +49,8 @@ class ExamineModel(JobKind):
             raise ModelNotUsedError
         tasks = exam_tasks()
         results = [TaskResult(**result) for result in job.checkpoint.get("results", ())]
+        if not results and spec is not None and not is_file_loading():
+            yield Checkpoint(data={"results": []}, total=len(tasks), write=registry_changed)  # documents are quoted
         while len(results) < len(tasks):
             if spec is None or is_file_loading():  # a task that nobody could answer would count as a failure
                 yield Checkpoint(rest_seconds=LOADING_SECONDS)
@@ -65,7 +67,7 @@ class ExamineModel(JobKind):
 
     def state_changed(self, job: Job) -> None:
         if job.state not in OPEN:
-            registry_changed()  # until then documents are quoted
+            registry_changed()
 
     def subject_words(self, job: Job) -> str:
         """The name of the model."""

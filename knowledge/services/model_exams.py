@@ -119,7 +119,6 @@ def exam_override(*, scope: Scope, actor: User, spec: ModelSpec, values: Mapping
     return exam
 
 
-@transaction.atomic
 def _start(spec: ModelSpec, actor: User | None) -> Job | None:
     """A job of the default tenant; None before there is one, and for a model in this process."""
     tenant = Tenant.objects.filter(is_default=True).first()
@@ -133,7 +132,6 @@ def _start(spec: ModelSpec, actor: User | None) -> Job | None:
         arguments={"name": spec.name},
         total=len(exam_tasks()),
     )
-    registry_changed()
     return started.job
 
 

@@ -29,7 +29,7 @@ _WRITTEN = re.compile(
 )
 SIGNATURE_CHARACTERS = 240
 _DECORATION = re.compile(r"\s*(?:@|#|//|/?\*|\"\"\"|''')")
-_COMPOUND = re.compile(r"(?=\w*(?:[^\W_]_+[^\W_]|[a-z][A-Z]))[\w$]+")
+_COMPOUND = re.compile(r"(?<![\w$])(?=[\w$]*(?:[^\W_]_++[^\W_]|[a-z][A-Z]))[\w$]++")
 _WORD = re.compile(r"[A-Z]+(?=[A-Z][a-z])|[A-Z]?[a-z]+|[A-Z]+|\d+|[^\W\d_A-Za-z]+")
 
 

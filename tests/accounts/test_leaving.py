@@ -25,6 +25,8 @@ from accounts.models import ApiKey, AuditEvent, User, UserGroup
 from accounts.people.leaving import STAYS, endings, person_leave, remaining
 from accounts.people.records import PersonRecord
 from accounts.people.services import people_import, person_deactivate
+from accounts.scim.people import Directory, person_patch, person_remove
+from accounts.scim.resources import person_id
 from accounts.selectors import scope_for
 from accounts.services import api_key_create
 from accounts.sign_in.models import BrowserSession
@@ -183,10 +185,29 @@ def on_the_list(world: Any, action: str, user: User, **form: str) -> None:
     assert not User.objects.filter(pk=user.pk).exists()
 
 
+def directory_of_root(world: Any) -> Directory:
+    return Directory(tenant=world.eve.tenant, actor=world.root)
+
+
+def through_a_directory(world: Any) -> None:
+    person_remove(directory=directory_of_root(world), scim_id=person_id(world.eve), precondition=lambda _row: None)
+
+
+def through_a_directory_that_deactivates(world: Any) -> None:
+    body = {
+        "schemas": ["urn:ietf:params:scim:api:messages:2.0:PatchOp"],
+        "Operations": [{"op": "replace", "path": "active", "value": False}],
+    }
+    who = {"directory": directory_of_root(world), "scim_id": person_id(world.eve)}
+    person_patch(**who, body=body, precondition=lambda _row: None)
+
+
 WAYS = {
     "service": lambda world: person_deactivate(user=world.eve, actor=world.root),
     "list": through_a_list,
     "missing in list": through_a_list_without_them,
+    "directory": through_a_directory,
+    "directory deactivates": through_a_directory_that_deactivates,
     "page": through_the_page,
     "erase": through_erasure,
     "command": through_the_command,
@@ -199,6 +220,8 @@ DOORS = {  # each function of the product that ends a person, and the ways that 
     "accounts/people/services.py:_deactivate_others": {"missing in list"},
     "accounts/people/endings.py:_end_service_accounts": {"service", "list", "missing in list", "page"},
     "accounts/people/leaving.py:person_delete": {"delete", "delete selected"},
+    "accounts/scim/people.py:person_remove": {"directory"},
+    "accounts/scim/people.py:_set_active": {"directory deactivates"},
     "accounts/privacy/erase.py:person_erase": {"erase", "command"},
     "accounts/management/commands/person.py:handle": {"command"},
     "accounts/admin/leaving.py:leaving_view": {"page"},
@@ -211,6 +234,7 @@ MAY_WRITE = {  # the only ones that touch the row itself
     "accounts/people/leaving.py:person_delete",
     "accounts/privacy/erase.py:person_erase",
     "accounts/people/services.py:person_upsert",  # then `_record`
+    "accounts/scim/people.py:_set_active",  # of those who come back
 }
 
 

@@ -99,7 +99,7 @@ def test_asked_again_it_is_right_when_it_is_refused(reviewer, asker, documents):
 def test_a_resolution_that_does_not_fit_the_answer_is_refused(reviewer, asker, documents, status, resolution, words):
     case = case_with(asker, status)
 
-    answer = act(reviewer, case, "resolve", resolution=resolution, close="1")
+    answer = act(reviewer, case, "resolve", follow=True, resolution=resolution, close="1")
 
     case.refresh_from_db()
     assert (case.state, case.resolution) == ("open", "")

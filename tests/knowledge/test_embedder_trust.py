@@ -39,7 +39,7 @@ def test_a_model_is_trusted_for_the_script_that_it_reads(settings):
 
         row = EmbedderFit.objects.get()
         assert row.trust_latin > 0.8
-        assert row.trust_cjk < 0.1
+        assert row.trust_cjk < 0.25  # some are found by chance among the messages of a release
         assert (embedder.trust(0.0), embedder.trust(1.0)) == pytest.approx((row.trust_latin, row.trust_cjk))
 
         # measured by an earlier version: *Test* does it now

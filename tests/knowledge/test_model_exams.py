@@ -297,7 +297,10 @@ def test_during_its_first_exam_documents_are_quoted(server, admin):
     assert profile_of(model_registry.generator()).way == "marks"
 
     job = exam_start(scope=scope_of(admin), actor=admin, spec=spec())
-    setup_refresh(now=True)
+    assert profile_of(model_registry.generator()).way == "marks"  # nobody examines it yet
+
+    Job.objects.filter(pk=job.pk).update(done=3)
+    registry_read_anew()
     assert profile_of(model_registry.generator()).way == "quote"
 
     with override_settings(LLM_MODEL="another"):

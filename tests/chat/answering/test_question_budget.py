@@ -14,7 +14,7 @@ from chat.concurrency import executors
 QUESTION = "How many steps does the random access procedure have?"
 # With BEGIN, COMMIT and savepoints, without what is asked every few seconds only, by whatever question comes then.
 STATEMENTS = {"/api/v1/rag/retrieve": 17, "/api/v1/rag/generate": 30}
-HOPS = {"/api/v1/rag/retrieve": 3, "/api/v1/rag/generate": 10}  # one tells how much evidence there is, one reads pictures
+HOPS = {"/api/v1/rag/retrieve": 3, "/api/v1/rag/generate": 10}  # for evidence, and for pictures
 
 
 @pytest.fixture

@@ -55,6 +55,7 @@ PLACES = {
     "evaluation/services/weekly_report.py": "names the columns that it does not read",
     "feedback/answer_checks.py": FIGURES,
     "feedback/features.py": FIGURES,
+    "feedback/services.py": "whether there is any text",
 }
 COLUMNS = {"answer", "answer_html", "sentences", "segment"}  # of messages and their citations
 OWNERS = re.compile(r"\b(message|turn|row|view|citation|one|self\.message|rights\.message|other)$")

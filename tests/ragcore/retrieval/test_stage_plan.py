@@ -75,4 +75,4 @@ def test_a_new_stage_joins_the_plans_behind_the_stage_that_it_names(monkeypatch)
     plan = names(rerank=False)
 
     assert plan[plan.index("load.passages") + 1] == "drop.short"
-    assert names("bm25", rerank=False)[-3:] == ["drop.short", "drop.copies", "cutoff.top_k"]
+    assert names("bm25", rerank=False)[-4:] == ["drop.short", "drop.copies", "weigh.quality", "cutoff.top_k"]
