@@ -57,6 +57,11 @@ class _Candidate:
     caption: str
 
 
+def may_have_figures(question: str, answer: str) -> bool:
+    """Whether pictures may belong to an answer, by its words alone: for most there is nothing to read."""
+    return asks_for_picture(question) or names_figure(answer)
+
+
 def figures_of(
     *, scope: Scope, messages: Sequence[Message], by_message: Mapping[uuid.UUID, Sequence[MessageCitation]]
 ) -> dict[uuid.UUID, list[FigureLine]]:
@@ -79,6 +84,8 @@ def figures_of(
 
 def _candidates(message: Message, citations: Sequence[MessageCitation]) -> Iterator[_Candidate]:
     """Pictures of cited passages that the question concerns, whoever may see them."""
+    if not may_have_figures(message.question, message.answer):
+        return
     is_wanted = asks_for_picture(message.question)
     for citation in citations:
         listed = list(pictures_in(citation.chunk.text)) if citation.cited else []

@@ -19,7 +19,7 @@ from chat.api.embeddings import EmbeddingsIn, embeddings_of
 from chat.api.openai_forms import Chunks, answer_context, completion, error_chunk, finish_reason
 from chat.api.openai_schemas import MODEL, CompletionIn, MessageIn
 from chat.api.openai_tools import tool_completion
-from chat.api.pictures import serialize_pictures
+from chat.api.pictures import serialize_pictures, serialize_pictures_now
 from chat.api.questions import answer_question, start_turn
 from chat.api.responses import CompletionOut, EmbeddingsOut, ModelOut, ModelsOut, response_schema
 from chat.api.sse import event_stream
@@ -82,7 +82,7 @@ async def chat_completions(request: HttpRequest, body: CompletionIn) -> Any:
         status=record.status,
         message_id=str(stored.message.pk),
         error_message=record.metadata.error_message,
-        pictures=await serialize_pictures(scope=caller.scope, message_id=stored.message.pk),
+        pictures=await serialize_pictures_now(scope=caller.scope, stored=stored),
     )
     content = StopTexts(body.stop).whole(shown_text(record, value))
     message = {"role": "assistant", "content": content, "context": context}

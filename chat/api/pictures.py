@@ -11,10 +11,11 @@ from django.http import HttpRequest, HttpResponse
 
 from accounts.errors import NotFoundError
 from accounts.scope import Scope
-from chat.answers.figures import FigureLine, figures_of
+from chat.answers.figures import FigureLine, figures_of, may_have_figures
 from chat.api.auth import caller_of
 from chat.concurrency.executors import run_db
 from chat.selectors import message_get
+from chat.turns.lifecycle import StoredAnswer
 from knowledge.services.originals import stored_open
 from knowledge.services.reading import version_read_record
 from knowledge.view_models import picture_get
@@ -40,6 +41,12 @@ async def serialize_pictures(*, scope: Scope, message_id: UUID, is_wanted: bool 
     return await run_db(_pictures, scope, message_id) if is_wanted else []
 
 
+async def serialize_pictures_now(*, scope: Scope, stored: StoredAnswer, is_wanted: bool = True) -> list[dict[str, Any]]:
+    """The same for an answer that was given just now: of most nothing is read."""
+    is_wanted = is_wanted and may_have_figures(stored.message.question, stored.record.text)
+    return await serialize_pictures(scope=scope, message_id=stored.message.pk, is_wanted=is_wanted)
+
+
 async def picture_response(request: HttpRequest, version_id: int, name: str) -> HttpResponse:
     """The bytes of a picture, for who may open its document. Raises NotFoundError, OriginalsWithheldError."""
     picture = await run_db(_read, caller_of(request).scope, version_id, name)
@@ -50,6 +57,8 @@ def _pictures(scope: Scope, message_id: UUID) -> list[dict[str, Any]]:
     try:
         message = message_get(scope=scope, message_id=message_id)
     except NotFoundError:  # its conversation was deleted meanwhile
+        return []
+    if not may_have_figures(message.question, message.answer):
         return []
     citations = list(message.citations.select_related("chunk"))
     figures = figures_of(scope=scope, messages=[message], by_message={message.pk: citations})

@@ -14,7 +14,7 @@ from accounts.selectors import tenant_check
 from chat.answering.passage_search import conversation_turns, passages_find
 from chat.api.auth import CallerAuth, caller_of
 from chat.api.health import health_report
-from chat.api.pictures import picture_response, serialize_pictures
+from chat.api.pictures import picture_response, serialize_pictures_now
 from chat.api.questions import answer_question, check_answer_options, check_search_options, start_turn
 from chat.api.responses import (
     BatchOut,
@@ -160,8 +160,8 @@ async def query(request: HttpRequest, body: QueryIn) -> dict[str, Any]:
         "retrieved_count": record.metadata.chunks_found,
         "generation_time": record.metadata.generate_time,
         "citations": serialize_source_citations(rows),
-        "pictures": await serialize_pictures(
-            scope=caller_of(request).scope, message_id=message.pk, is_wanted=body.include_sources
+        "pictures": await serialize_pictures_now(
+            scope=caller_of(request).scope, stored=stored, is_wanted=body.include_sources
         ),
         "metadata": {
             **serialize_metadata(record),
@@ -237,9 +237,7 @@ def _last_event_id(request: HttpRequest) -> int:
 
 
 async def _serialized(scope: Scope, stored: StoredAnswer) -> dict[str, Any]:
-    pictures = await serialize_pictures(
-        scope=scope, message_id=stored.message.pk, is_wanted=stored.request.include_citations
-    )
+    pictures = await serialize_pictures_now(scope=scope, stored=stored, is_wanted=stored.request.include_citations)
     answer = serialize_answer(record=stored.record, request=stored.request, message=stored.message)
     return {**answer, "pictures": pictures}
 

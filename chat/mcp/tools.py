@@ -20,7 +20,7 @@ from accounts.selectors import scope_for
 from chat.answering.context import profile_get
 from chat.answering.retrieval import run_search
 from chat.api.auth import Caller
-from chat.api.pictures import serialize_pictures
+from chat.api.pictures import serialize_pictures_now
 from chat.concurrency.admission import take_place
 from chat.concurrency.executors import run_db
 from chat.concurrency.limits import count_questions_or_raise
@@ -165,7 +165,7 @@ async def answer_question(caller: Caller, *, query: str, sets: tuple[int, ...], 
         status=record.status,
         confidence=record.confidence,
         citations=[serialize_citation(citation) for citation in shown_citations(record, request)],
-        pictures=await serialize_pictures(scope=caller.scope, message_id=stored.message.pk),
+        pictures=await serialize_pictures_now(scope=caller.scope, stored=stored),
         warnings=serialize_warnings(record.metadata.warnings),
         message_id=str(stored.message.pk),
     )

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Iterator, Mapping
-from dataclasses import field
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import PurePosixPath
@@ -47,7 +46,7 @@ class GitSettings:
 
     branch: Annotated[str, Field(max_length=255)] = ""
     link: Annotated[str, Field(max_length=1024)] = ""
-    history: bool = field(default=True)  # author, date and subject of the last change become attributes
+    history: bool = True  # author, date and subject of the last change become attributes
 
 
 class _CheckedPool(urllib3.PoolManager):

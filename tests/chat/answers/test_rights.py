@@ -44,6 +44,7 @@ PLACES = {
     "chat/error_messages.py": "words of a text that chat/admin.py or the asker's page has",
     "chat/exports/report.py": ASKER,
     "chat/answers/figures.py": ASKER,
+    "chat/api/pictures.py": ASKER,
     "chat/answers/outcome_words.py": "sentences of a text in the asker's file; shared pages show words without them",
     "chat/serializers.py": ASKER,
     "chat/pages/shared_view.py": RULE,
