@@ -21,11 +21,20 @@ class FetchedItem:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class ItemRelation:
+    """How an item stands to another one of its source. `kind`: as DocumentRelation.kind; the other one by its id there."""
+
+    kind: str
+    external_id: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Item:
     """One document of a source. An empty stamp says nothing: the item must be read.
 
     `metadata`: what the source says about it, besides what holds for all of its documents; `was`: the id under which it
-    was listed before.
+    was listed before; `readers`: who may read it there, as the source names them ("user:NAME", "group:NAME",
+    "everyone"), () nobody, None where the source says nothing.
     """
 
     external_id: str
@@ -36,6 +45,8 @@ class Item:
     metadata: Mapping[str, Any] = field(default_factory=dict)
     tags: Sequence[str] = ()
     was: str = ""
+    readers: Sequence[str] | None = None
+    relations: Sequence[ItemRelation] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
