@@ -6,6 +6,7 @@ of life is put forward. Everything else takes the time that it takes in producti
 
 from __future__ import annotations
 
+import sys
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
@@ -29,7 +30,7 @@ MOMENTS = {  # SQL that is true once the moment has come; None: at once
 MOMENT_SECONDS = 15  # the moment may have passed unseen; then it is now
 DELAY_SECONDS = {"upload": 2.0, "parse": 0.5, "embed": 0.5, "publish": 0.1}  # at most, by chance
 RECOVERY_SECONDS = 60  # until all parts run again
-END_SECONDS = 180  # until all items are over
+STILL_SECONDS = 180  # without an item that ends, after which the rest are taken to be stuck
 SILENT_SECONDS = 15  # above the time between two signs of life of a busy worker
 AGE = """
 WITH aged AS (
@@ -131,6 +132,7 @@ class World:
     def _end(self, load: Load) -> list[str]:
         """Let everything end, looking at the database all the while."""
         faults: list[str] = []
+        fewest = sys.maxsize
 
         def over() -> bool:
             faults.extend(faults_now(self.product))
@@ -138,8 +140,11 @@ class World:
                 self.product.rows(AGE, {"silent": SILENT_SECONDS})
             return bool(faults) or (not load.is_running() and open_items(self.product) == 0)
 
-        if not wait_until(_every_second(over), seconds=END_SECONDS):
-            faults.append(f"{open_items(self.product)} items are not over after {END_SECONDS} s")
+        while not wait_until(_every_second(over), seconds=STILL_SECONDS):
+            if (count := open_items(self.product)) >= fewest:
+                faults.append(f"{count} items are not over, and none was within {STILL_SECONDS} s")
+                break
+            fewest = count
         return faults + ([f"the load failed: {load.failure}"] if load.failure else [])
 
     def _look(self, random: Random, load: Load) -> list[str]:
