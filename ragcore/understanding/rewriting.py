@@ -144,9 +144,8 @@ async def rewrite_question(
     conversation), "auto", or "none", which every unknown one means. A stream waits for no hypothetical answer.
     Never raises for a model: where it fails there are the rules, and () where they find nothing.
     """
-    chosen = choose_method(method, query=query, question=question, streaming=streaming)
-    if chosen == "hyde" and method == "auto" and ports.llm is None:
-        return ()  # the question as an assertion finds nothing that the question does not, at the price of a search
+    has_model = ports.llm is not None
+    chosen = choose_method(method, query=query, question=question, streaming=streaming, has_model=has_model)
     if chosen == "hyde":
         return await _hypothetical(query, question, ports)
     if chosen == "history":
@@ -161,12 +160,16 @@ async def rewrite_question(
     return tuple(Rewrite(text=text, method=chosen) for text in texts)
 
 
-def choose_method(method: str, *, query: str, question: Question, streaming: bool) -> str:
-    """What a method means for this question: "auto" decided, unknown ones "none"."""
+def choose_method(method: str, *, query: str, question: Question, streaming: bool, has_model: bool) -> str:
+    """What a method means for this question: "auto" decided, unknown ones "none".
+
+    `has_model`: whether a model can write a possible answer. The question as an assertion, which is what the rules can,
+    finds nothing that the question does not, so it is made only for who chose it.
+    """
     if method == "auto":
         if question.history:
             return "history"
-        method = "none" if len(query) < SHORT else "hyde"
+        method = "none" if len(query) < SHORT or not has_model else "hyde"
     if method == "hyde":
         return "none" if streaming else "hyde"
     return method if method in METHODS or method in ("history", "variants") else "none"

@@ -8,6 +8,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, replace
+from functools import partial
 from typing import Any, Literal, cast, get_args
 
 from pydantic import BaseModel, ConfigDict, Field
@@ -261,10 +262,11 @@ class RewriteQuestion:
     seconds: float = FORM_SECONDS
 
     async def __call__(self, state: AnswerState, ports: StagePorts) -> AnswerState:
-        question, query = state.question, state.query
-        chosen = choose_method(self.method, query=query, question=question, streaming=self.streaming)
-        if self.in_streams and self.streaming and self.method == "auto" and ports.llm is not None:
-            at_leisure = choose_method(self.method, query=query, question=question, streaming=False)
+        question, query, has_model = state.question, state.query, ports.llm is not None
+        choose = partial(choose_method, self.method, query=query, question=question, has_model=has_model)
+        chosen = choose(streaming=self.streaming)
+        if self.in_streams and self.streaming and self.method == "auto" and has_model:
+            at_leisure = choose(streaming=False)
             chosen = self.in_streams if at_leisure == "hyde" else chosen
         if chosen == "hyde" and ports.llm is not None:  # the slowest form: the reader sees what is waited for
             await ports.report(Step(name="rewrite", detail={"method": chosen, "begins": True}))

@@ -1,4 +1,5 @@
 import json
+from functools import partial
 
 import pytest
 
@@ -34,7 +35,14 @@ def queries(*texts):
     ],
 )
 def test_what_a_method_comes_to(method, query, question, streaming, expected):
-    assert choose_method(method, query=query, question=question, streaming=streaming) == expected
+    chosen = choose_method(method, query=query, question=question, streaming=streaming, has_model=True)
+    assert chosen == expected
+
+
+def test_without_a_model_an_assertion_is_made_only_for_who_chose_it():
+    choose = partial(choose_method, query=LONG, question=FIRST, streaming=False, has_model=False)
+
+    assert [choose(method) for method in ("auto", "hyde")] == ["none", "hyde"]
 
 
 async def test_a_model_gives_two_other_wordings_at_a_temperature_that_lets_them_differ():

@@ -17,14 +17,24 @@ async def run(question, url="", state=None, **options):
     return await run_stages(build_stages([("rewrite", options)]), state, ports(url))
 
 
-async def test_a_long_first_question_gets_a_hypothetical_answer_unless_the_reader_waits():
-    state = await run(LONG)
-    streamed = await run(LONG, streaming=True)
+async def test_a_model_imagines_an_answer_to_a_long_first_question_unless_the_reader_waits():
+    with serving() as server:
+        server.default = Reply(texts=("Open the carrier aggregation page and switch on the secondary cell.",))
+        state = await run(LONG, server.url)
+        streamed = await run(LONG, server.url, streaming=True)
 
     assert [form.method for form in state.rewrites] == ["hyde"]
-    assert state.stats["rewrite"] == {"method": "hyde", "queries": ["To configure carrier aggregation on the BX300,"]}
+    assert state.stats["rewrite"]["method"] == "hyde"
     assert streamed.rewrites == ()
     assert streamed.stats["rewrite"]["method"] == "none"
+
+
+async def test_without_a_model_no_answer_is_imagined_unless_somebody_chose_it():
+    by_default, chosen = await run(LONG), await run(LONG, method="hyde")
+
+    assert by_default.rewrites == ()
+    assert by_default.stats["rewrite"]["method"] == "none"
+    assert chosen.stats["rewrite"] == {"method": "hyde", "queries": ["To configure carrier aggregation on the BX300,"]}
 
 
 async def test_in_a_conversation_the_standalone_question_is_given_its_context():
