@@ -24,10 +24,10 @@ def merge_results(
     first `top_k // len(results)` of each result are kept; the remaining places, because results share passages, go to
     the best of the others. `documents_each`: instead, the best passage of so many first documents of each result is
     kept, and `top_k` grows to have room for them. Passages are ordered by the score "merge.queries", the last one of
-    every candidate, higher is better: see `_fused`; documents that the question names come first. A passage that
-    repeats a better one of another ranking is dropped where each ranking was rid of its own repetitions, and another
-    takes its place. Query, arms and stages are those of the first result; the note of the stage "merge.queries" says
-    what each form contributed.
+    every candidate, higher is better: see `_fused`; documents that the question names come first, and of the same score
+    what more results have. A passage that repeats a better one of another ranking is dropped where each ranking was rid
+    of its own repetitions, and another takes its place. Query, arms and stages are those of the first result; the note
+    of the stage "merge.queries" says what each form contributed.
     """
     if len(results) == 1:
         return results[0]
@@ -48,8 +48,9 @@ def merge_results(
         top_k = max(top_k, len(chosen))
     named_documents = frozenset(chain.from_iterable(result.state.named_documents for result in results))
 
-    def first(chunk: int) -> tuple[bool, float]:
-        return best[chunk].document not in named_documents, -values[chunk]
+    def first(chunk: int) -> tuple[bool, float, int]:
+        candidate = best[chunk]
+        return candidate.document not in named_documents, -values[chunk], -len(candidate.detail["queries"])
 
     rest = sorted((chunk for chunk in best if chunk not in chosen), key=first)
     chosen |= dict.fromkeys(rest[: max(top_k - len(chosen), 0)])
@@ -94,10 +95,11 @@ def _last(candidate: Candidate) -> float:
 def _fused(results: Sequence[Retrieved], *, parts: int) -> dict[int, float]:
     """The score "merge.queries" of each chunk.
 
-    If all rankings end with the same score: its mean over the forms of the question, and the maximum of that and of
-    its score for each part. A passage that several forms find is more likely to answer than one that a single form
-    finds (CombSUM: Fox and Shaw, "Combination of Multiple Searches", TREC-2, 1994; divided by the number of forms, so
-    that scores keep their scale). A part has an answer of its own, which the others need not find (CombMAX).
+    If all rankings end with the same score: its mean over the forms of the question, and the maximum of that, of its
+    score for the question as it was asked, and of its score for each part. A passage that several forms find is more
+    likely to answer than one that a single form finds (CombSUM: Fox and Shaw, "Combination of Multiple Searches",
+    TREC-2, 1994; divided by the number of forms, so that scores keep their scale), but no other form takes its place
+    from a passage that answers the question. A part has an answer of its own, which the others need not find (CombMAX).
     Otherwise reciprocal ranks, where 1 means the first place in every ranking.
     """
     states = [result.state for result in results]
@@ -107,7 +109,7 @@ def _fused(results: Sequence[Retrieved], *, parts: int) -> dict[int, float]:
     (stage,) = last
     forms, of_parts = states[: len(states) - parts], states[len(states) - parts :]
     values: dict[int, float] = {}
-    for group in (forms, *([state] for state in of_parts)):
+    for group in (forms, forms[:1], *([state] for state in of_parts)):
         for chunk, value in _means(group, stage).items():
             values[chunk] = max(value, values.get(chunk, value))
     return values

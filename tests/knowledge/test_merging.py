@@ -89,20 +89,27 @@ def test_forms_that_find_the_same_keep_its_order_and_its_scores(ranking, times):
     assert merged_scores(merged) == pytest.approx(ranking)
 
 
-# ── forms of the same question: the mean ────────────────────────────────────────────────────────
+# ── forms of the same question: the mean, and the question itself at least ──────────────────────
 
 
 def test_a_passage_that_all_forms_found_stands_before_one_that_only_one_found_with_the_same_best_score():
     merged = merge_results([found({1: 0.9, 2: 0.9, 4: 0.1}), found({2: 0.7, 3: 0.2})], top_k=10)
 
     assert order(merged)[0] == 2
-    assert merged_scores(merged)[2] == pytest.approx(0.8)
+    assert merged_scores(merged)[2] == pytest.approx(0.9)
+
+
+@given(question=rankings, others=st.lists(rankings, min_size=1, max_size=3))
+def test_no_form_makes_a_passage_worth_less_than_it_is_for_the_question(question, others):
+    merged = merge_results([found(question), *map(found, others)], top_k=20)
+
+    assert all(merged_scores(merged)[chunk] >= score - 1e-9 for chunk, score in question.items())
 
 
 def test_a_form_counts_a_passage_that_it_did_not_find_as_low_as_its_lowest():
     merged = merge_results([found({1: 0.9, 2: 0.5}), found({2: 0.7, 3: 0.3})], top_k=10)
 
-    assert merged_scores(merged) == pytest.approx({2: 0.6, 1: (0.9 + 0.3) / 2, 3: (0.5 + 0.3) / 2})
+    assert merged_scores(merged) == pytest.approx({1: 0.9, 2: (0.5 + 0.7) / 2, 3: (0.5 + 0.3) / 2})
 
 
 def test_a_form_counts_a_passage_that_it_cut_off_with_the_score_that_it_gave_it():
@@ -111,7 +118,7 @@ def test_a_form_counts_a_passage_that_it_cut_off_with_the_score_that_it_gave_it(
     merged = merge_results([sure, found({2: 0.5, 3: 0.4})], top_k=10)
 
     assert order(merged) == [1, 3, 2]
-    assert merged_scores(merged) == pytest.approx({1: (0.9 + 0.4) / 2, 3: 0.3, 2: 0.3})
+    assert merged_scores(merged) == pytest.approx({1: 0.9, 3: (0.2 + 0.4) / 2, 2: (0.1 + 0.5) / 2})
 
 
 def test_what_only_was_cut_off_does_not_come_back():
@@ -120,10 +127,10 @@ def test_what_only_was_cut_off_does_not_come_back():
     assert order(merged) == [1]
 
 
-@given(first=rankings, second=rankings)
-def test_the_order_of_the_forms_does_not_change_the_scores(first, second):
-    there = merge_results([found(first), found(second)], top_k=20)
-    back = merge_results([found(second), found(first)], top_k=20)
+@given(question=rankings, first=rankings, second=rankings)
+def test_the_order_of_the_other_forms_does_not_change_the_scores(question, first, second):
+    there = merge_results([found(question), found(first), found(second)], top_k=30)
+    back = merge_results([found(question), found(second), found(first)], top_k=30)
 
     assert merged_scores(there) == pytest.approx(merged_scores(back))
 
@@ -158,7 +165,7 @@ def test_forms_and_parts_come_together():
 
     merged = merge_results([*forms, found({2: 0.55}), found({3: 0.9})], top_k=10, parts=2)
 
-    assert merged_scores(merged) == pytest.approx({3: 0.9, 1: 0.7, 2: 0.55})
+    assert merged_scores(merged) == pytest.approx({3: 0.9, 1: 0.8, 2: 0.55})
 
 
 @given(question=rankings, part=rankings)
@@ -230,7 +237,7 @@ def by_name(result, stage):
 
 
 @pytest.mark.django_db
-def test_a_search_takes_the_mean_of_forms_and_the_maximum_of_parts(owner, common):
+def test_a_search_takes_the_question_or_the_mean_of_forms_and_the_maximum_of_parts(owner, common):
     ingest(owner, common, **TEXTS)
     alone, other = searched(owner), retrieve(scope=scope_of(owner), request=RetrievalRequest(query=OTHER, top_k=3))
 
@@ -238,7 +245,10 @@ def test_a_search_takes_the_mean_of_forms_and_the_maximum_of_parts(owner, common
 
     first, second = by_name(alone, "rerank"), by_name(other, "rerank")
     assert first.keys() == second.keys() == TEXTS.keys()
-    assert by_name(forms, STAGE) == pytest.approx({name: (first[name] + second[name]) / 2 for name in TEXTS})
+    means = {name: (first[name] + second[name]) / 2 for name in TEXTS}
+    assert any(means[name] > first[name] for name in TEXTS)
+    assert any(means[name] < first[name] for name in TEXTS)
+    assert by_name(forms, STAGE) == pytest.approx({name: max(first[name], means[name]) for name in TEXTS})
     assert by_name(parts, STAGE) == pytest.approx({name: max(first[name], second[name]) for name in TEXTS})
     assert parts.state.records[-1].note["queries"] == [QUESTION, OTHER], "each is asked once"
 
