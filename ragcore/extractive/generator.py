@@ -75,6 +75,7 @@ from ragcore.extractive.sentence_model import (
     compute_sentence_features,
 )
 from ragcore.extractive.sentences import Statement, read_statements
+from ragcore.extractive.single_fact import asks_twice
 from ragcore.extractive.spans import (
     choose_points,
     choose_runs,
@@ -100,7 +101,7 @@ from ragcore.text.tokenise import stop_words
 SPECIFIC = 9  # content words from which a question names many things
 FACTS = frozenset({"time", "number"})  # asked for in a sentence or two
 QUANTITY_WEIGHT = 4.0  # log-odds of a sentence with a figure of the things that are counted
-UNIT_WEIGHT = 4.0  # the same of one with a figure in a unit of the property that is asked for
+UNIT_WEIGHT = 6.0  # the same of one with a figure in a unit of the property that is asked for
 HELD = 0.85  # probability of the best sentence within an explanation from which nothing is added to it
 NAMED_COLUMNS = 450  # of a fact about a document that the question names
 POINTED_CHARACTERS = 700  # of what stands in a document that is asked for; of more the first sentences are enough
@@ -266,11 +267,15 @@ class ExtractiveGenerator:
         if choice.best.head and (
             named_rows := find_named_rows(question_core(question), choice.best, statements, self._tokenizer)
         ):
-            return [found_rows_block(named_rows, words)]
+            beside = beside_row_blocks(choice, words) if asks_twice(question) else []
+            return [found_rows_block(named_rows, words), *beside]
         if not choice.best.head and (cell := find_named_cell(question_core(question), statements, self._tokenizer)):
             return [found_rows_block(cell, words), *beside_row_blocks(choice, words)]
-        if stands_in_prose(choice.best, statements) and (
-            explained := self._explanation(question, features, scores, choice, titles, words)
+        gives_value = gives_unit(question, [choice.best]).any()
+        if (
+            not gives_value
+            and stands_in_prose(choice.best, statements)
+            and (explained := self._explanation(question, features, scores, choice, titles, words))
         ):
             return explained
         choice = defined_first(choice, features, scores)

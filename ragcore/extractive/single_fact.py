@@ -33,5 +33,12 @@ def asks_single_fact(question: str) -> bool:
         return False
     if language_of(question) == "zh":
         return len(_ASKS_CHINESE.findall(question)) == 1
+    return _ASKS_ENGLISH.search(question) is not None and not asks_twice(question)
+
+
+def asks_twice(question: str) -> bool:
+    """True for "who signs it and how soon", 有效期几年，到期怎么续."""
+    if language_of(question) == "zh":
+        return len(_ASKS_CHINESE.findall(question)) > 1
     first = _ASKS_ENGLISH.search(question)
-    return first is not None and _ASKS_AGAIN.search(question, first.end()) is None
+    return first is not None and _ASKS_AGAIN.search(question, first.end()) is not None

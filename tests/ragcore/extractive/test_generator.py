@@ -399,3 +399,42 @@ def test_in_a_conversation_the_sentence_about_its_subject_comes_first():
 
     assert first("May I have a second parking permit? who approves it").startswith("A second parking permit")
     assert first("May I have a bypass of the chamber? who approves it").startswith("A bypass of the chamber")
+
+
+class Scores:
+    """Log-odds of sentences by the words that they begin with; others are unlikely."""
+
+    def __init__(self, **scores):
+        self._scores = scores
+
+    def scores(self, features):
+        return np.array([self._scores.get(s.text.split()[0], -6.0) for s in features.statements], np.float32)
+
+
+COURSES = source(
+    1,
+    "# Courses\n\n| Code | Title | Length |\n|---|---|---|\n| RG-7 | Rigger | 1 day |\n| RG-8 | Rope rescue | 2 days |\n"
+    "\n# Certificates\n\nExtending RG-7 takes an online test of 30 questions.",
+    title="Catalogue",
+)
+
+
+def test_a_row_does_not_answer_the_second_question_alone():
+    rows_first = ExtractiveGenerator(TOKENIZER, scorer=Scores(**{"RG-7": 5.0, "Extending": 3.0}))
+    both = answer(rows_first, "RG-7证书是哪一门课，到期了怎么续", COURSES, language="zh")
+    one = answer(rows_first, "RG-7证书是哪一门课", COURSES, language="zh")
+
+    assert "RG-7 · Title: Rigger" in both
+    assert "Extending RG-7 takes an online test" in both
+    assert "RG-7 · Title: Rigger" in one
+    assert "Extending RG-7 takes an online test" not in one
+
+
+def test_a_figure_in_the_unit_of_the_property_leads():
+    generator = ExtractiveGenerator(TOKENIZER, scorer=Scores(Reading=5.0, Torque=0.0))
+    hinge = source(1, "# Hinge\n\nReading the chapter on the hinge saves time.", title="Hinge of the door")
+    frame = source(2, "# Frame\n\nTorque: 3 N·m.", title="Frame")
+
+    text = answer(generator, "What is the torque of the screws of the hinge?", hinge, frame)
+
+    assert text.startswith("Torque: **3** N·m.")
