@@ -430,11 +430,10 @@ def test_a_row_does_not_answer_the_second_question_alone():
     assert "Extending RG-7 takes an online test" not in one
 
 
-def test_a_figure_in_the_unit_of_the_property_leads():
+def test_a_figure_in_the_unit_of_the_property_is_shown_beside_likelier_sentences():
     generator = ExtractiveGenerator(TOKENIZER, scorer=Scores(Reading=5.0, Torque=0.0))
-    hinge = source(1, "# Hinge\n\nReading the chapter on the hinge saves time.", title="Hinge of the door")
-    frame = source(2, "# Frame\n\nTorque: 3 N·m.", title="Frame")
+    doors = source(1, "# Hinge\n\nReading the chapter saves time.", title="Doors")
+    frames = source(2, "# Frame\n\nTorque: 3 N·m.", title="Frames")
 
-    text = answer(generator, "What is the torque of the screws of the hinge?", hinge, frame)
-
-    assert text.startswith("Torque: **3** N·m.")
+    assert "Torque: 3 N·m." in answer(generator, "What is the torque of the screws?", doors, frames)
+    assert "Torque: 3 N·m." not in answer(generator, "What is the colour of the screws?", doors, frames)
