@@ -413,7 +413,7 @@ class Scores:
 
 COURSES = source(
     1,
-    "# Courses\n\n| Code | Title | Length |\n|---|---|---|\n| RG-7 | Rigger | 1 day |\n| RG-8 | Rope rescue | 2 days |\n"
+    "# Courses\n\n| Code | Title | Length |\n|---|---|---|\n| RG-7 | Rigger | 1 day |\n| RG-8 | Ropes | 2 days |\n"
     "\n# Certificates\n\nExtending RG-7 takes an online test of 30 questions.",
     title="Catalogue",
 )
