@@ -9,6 +9,7 @@ from ragcore.text.mining.abbreviations import find_abbreviations, merged_abbrevi
 from ragcore.text.mining.bilingual import find_translations
 from ragcore.text.mining.candidates import TermMiner, mine_terms
 from ragcore.text.mining.classifier import phrase_scores
+from ragcore.text.mining.general_words import general_words, is_general
 from ragcore.text.mining.parts_of_speech import nominal, tags_of
 from ragcore.text.mining.phrases import phrases_of
 from ragcore.text.tokenise import JiebaTokenizer
@@ -198,3 +199,82 @@ def test_what_comes_often_is_counted_right_however_much_text_there_is(tokenizer,
         assert len(table) <= len(counter.counts)
     found = {phrase.text: phrase.count for phrase in counter.phrases()}
     assert found["random access preamble"] == 300
+
+
+VERBAL = (
+    "The packet gateway is built into the core. Terminals can send packets to the packet gateway. They send packets, "
+    "and we send packets. By sending packets the operating system fails. The operating system is left out. "
+    "It was left out; a radio bearer was left out. The radio bearer has the quality of service of the radio bearer. "
+    "The quality of service matters. By sending packets it fails, by sending packets it works. {}\n"
+    "天线端口与天线端口之间;请配置天线端口。载波聚合,载波聚合。大型天线。大型天线。\n"
+)
+
+
+def test_phrases_with_verbs_are_dropped_where_only_nouns_are_wanted(tokenizer):
+    miner = TermMiner(tokenizer)
+    for number in range(6):
+        miner.add(VERBAL.format(number))
+
+    usual = {one.text.lower() for one in miner.candidates()}
+    nouns = {one.text.lower() for one in miner.candidates(compounds_only=True)}
+
+    assert usual >= {"send packets", "left out", "packet gateway", "载波聚合"}
+    assert nouns >= {"packet gateway", "operating system", "radio bearer", "quality of service", "天线端口", "大型天线"}
+    assert not nouns & {"send packets", "sending packets", "left out", "载波聚合"}
+    assert nouns < usual
+
+
+def test_names_that_documents_define_need_not_be_nouns(tokenizer):
+    miner = TermMiner(tokenizer)
+    miner.add("Listen Before Talk (LBT) is used.")
+
+    assert {one.text for one in miner.candidates(compounds_only=True)} == {"LBT"}
+
+
+@pytest.mark.parametrize(
+    ("text", "general"),
+    [
+        ("great number", True),
+        ("主要问题", True),
+        ("subcarrier number", False),
+        ("载波问题", False),
+        ("QoS flow", False),
+    ],
+)
+def test_phrases_of_frequent_words_alone_are_general(tokenizer, text, general):
+    (phrase,) = [one for one in phrases_of([f"{text}。"] * 5, tokenizer) if one.text == text]
+
+    assert is_general(phrase.key) == general
+
+
+def test_terms_are_told_from_general_phrases_that_are_learnt_from(tokenizer):
+    """The figures of both are alike: only what stands for 'no term' differs."""
+    terms = [f"{a} {b}" for a in ("bearer", "uplink", "subcarrier") for b in ("scheduler", "beamformer", "codebook")]
+    general = [f"{a} {b}" for a in ("great", "small", "new") for b in ("number", "place", "people")]
+    texts = [
+        f"The {' and the '.join(terms)} of number{n}. Here are {' or '.join(general)}, {general[n % 9]} {n}."
+        for n in range(30)
+    ]
+    phrases = phrases_of(texts, tokenizer)
+    positives = {phrase.key for phrase in phrases if phrase.text in terms}
+    assert len(positives) == 9
+    keys = {phrase.text: at for at, phrase in enumerate(phrases)}
+
+    usual = phrase_scores(phrases, positives=positives)
+    taught = phrase_scores(phrases, positives=positives, general=is_general)
+
+    def of_general(scores):
+        return sum(scores[keys[text]] for text in general) / len(general)
+
+    assert of_general(taught) < of_general(usual)
+    assert phrase_scores(phrases, positives=positives, general=lambda _key: False) == usual
+
+
+def test_without_the_english_list_chinese_words_are_left(monkeypatch):
+    monkeypatch.setattr("ragcore.text.mining.general_words._VOCABULARY", ("no_such_package", "vocab.txt"))
+    general_words.cache_clear()
+    try:
+        assert "我们" in general_words()
+        assert "great" not in general_words()
+    finally:
+        general_words.cache_clear()
