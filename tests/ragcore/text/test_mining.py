@@ -202,11 +202,10 @@ def test_what_comes_often_is_counted_right_however_much_text_there_is(tokenizer,
 
 
 VERBAL = (
-    "The packet gateway is built into the core. Terminals can send packets to the packet gateway. They send packets, "
-    "and we send packets. By sending packets the operating system fails. The operating system is left out. "
-    "It was left out; a radio bearer was left out. The radio bearer has the quality of service of the radio bearer. "
-    "The quality of service matters. By sending packets it fails, by sending packets it works. {}\n"
-    "天线端口与天线端口之间;请配置天线端口。载波聚合,载波聚合。大型天线。大型天线。\n"
+    "The packet gateway is old. A packet gateway was new. Terminals can send packets. They send packets, and we send "
+    "packets. It was left out. They were left out; we left out much. By sending files, for sending files, if sending "
+    "files it ends. The operating system. An operating system. This operating system. The quality of service. "
+    "A quality of service. {}\n天线端口；天线端口；载波聚合；载波聚合；大型天线；大型天线。\n"
 )
 
 
@@ -214,13 +213,15 @@ def test_phrases_with_verbs_are_dropped_where_only_nouns_are_wanted(tokenizer):
     miner = TermMiner(tokenizer)
     for number in range(6):
         miner.add(VERBAL.format(number))
+    verbal = {"send packets", "sending files", "left out", "载波聚合"}
+    nominal_ones = {"packet gateway", "operating system", "quality of service", "天线端口", "大型天线"}
 
     usual = {one.text.lower() for one in miner.candidates()}
     nouns = {one.text.lower() for one in miner.candidates(compounds_only=True)}
 
-    assert usual >= {"send packets", "left out", "packet gateway", "载波聚合"}
-    assert nouns >= {"packet gateway", "operating system", "radio bearer", "quality of service", "天线端口", "大型天线"}
-    assert not nouns & {"send packets", "sending packets", "left out", "载波聚合"}
+    assert usual >= verbal | nominal_ones
+    assert nouns >= nominal_ones
+    assert not nouns & verbal
     assert nouns < usual
 
 
@@ -248,26 +249,19 @@ def test_phrases_of_frequent_words_alone_are_general(tokenizer, text, general):
 
 
 def test_terms_are_told_from_general_phrases_that_are_learnt_from(tokenizer):
-    """The figures of both are alike: only what stands for 'no term' differs."""
-    terms = [f"{a} {b}" for a in ("bearer", "uplink", "subcarrier") for b in ("scheduler", "beamformer", "codebook")]
-    general = [f"{a} {b}" for a in ("great", "small", "new") for b in ("number", "place", "people")]
-    texts = [
-        f"The {' and the '.join(terms)} of number{n}. Here are {' or '.join(general)}, {general[n % 9]} {n}."
-        for n in range(30)
-    ]
-    phrases = phrases_of(texts, tokenizer)
-    positives = {phrase.key for phrase in phrases if phrase.text in terms}
-    assert len(positives) == 9
-    keys = {phrase.text: at for at, phrase in enumerate(phrases)}
+    """General phrases have nearly the figures of terms, and are so few that they are seldom drawn otherwise."""
+    (model,) = [one for one in phrases_of(["the packet gateway."] * 9, tokenizer) if one.text == "packet gateway"]
+    terms = [replace(model, key=f"packet gateway{n}", marked=0.9) for n in range(12)]
+    general = [replace(model, key="great number", marked=0.5) for _ in range(4)]
+    others = [replace(model, key=f"a clause{n}", marked=0.0, nominal=0.0, completeness=0.1) for n in range(400)]
+    told = {"positives": {one.key for one in terms}}
 
-    usual = phrase_scores(phrases, positives=positives)
-    taught = phrase_scores(phrases, positives=positives, general=is_general)
+    usual = phrase_scores([*terms, *general, *others], **told)
+    taught = phrase_scores([*terms, *general, *others], **told, general=is_general)
 
-    def of_general(scores):
-        return sum(scores[keys[text]] for text in general) / len(general)
-
-    assert of_general(taught) < of_general(usual)
-    assert phrase_scores(phrases, positives=positives, general=lambda _key: False) == usual
+    assert taught[12] < usual[12] - 0.05
+    assert taught[0] > taught[12]
+    assert phrase_scores([*terms, *general, *others], **told, general=lambda _key: False) == usual
 
 
 def test_without_the_english_list_chinese_words_are_left(monkeypatch):
