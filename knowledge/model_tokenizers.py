@@ -41,12 +41,12 @@ def counter_named(name: str) -> TokenCounter | None:
     if not name:
         return None
     try:
-        made = _loaded(*_place(name))
+        loaded = _loaded(*_place(name))
     except ModelInvalidError:
-        made = None
-    if made is None:
+        loaded = None
+    if loaded is None:
         _warn(name)
-    return made
+    return loaded
 
 
 def tokenizer_file(name: str) -> Path:

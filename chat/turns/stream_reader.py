@@ -92,11 +92,11 @@ def _sources_openable(scope: Scope, citations: Sequence[dict[str, Any]]) -> set[
     documents, facts, keys = by_kind["document"], list(by_kind["fact"]), by_kind["file"]
     openable = documents_openable(scope=scope, document_ids=documents) if documents else ()
     visible_ids = triples_named(scope=scope, ids=facts).order_by().values_list("pk", flat=True) if facts else ()
-    own = attachments_owned(scope=scope).filter(key__in=keys).values_list("key", flat=True) if keys else ()
+    own_keys = attachments_owned(scope=scope).filter(key__in=keys).values_list("key", flat=True) if keys else ()
     return {
         *(("document", pk) for pk in openable),
         *(("fact", pk) for pk in visible_ids),
-        *(("file", str(key)) for key in own),
+        *(("file", str(key)) for key in own_keys),
     }
 
 

@@ -120,13 +120,13 @@ def with_source_language(question: str, blocks: list[str], words: Wording, sourc
     quoted = _OWN_LINES.sub("", "".join(blocks))
     by_source = _by_source(quoted)
     other = {number for number, text in by_source.items() if _is_other_language(question, text, words)}
-    own = "en" if words.gap else "zh"
-    is_mixed = bool(other) and any(language_of(by_source[number]) == own for number in by_source.keys() - other)
+    language = "en" if words.gap else "zh"
+    is_mixed = bool(other) and any(language_of(by_source[number]) == language for number in by_source.keys() - other)
     if not is_mixed and _is_other_language(question, quoted, words):
         return [f"**{words.source_language}**\n\n", *blocks]
     titles = dict.fromkeys(source.passage.title.replace("*", "") for source in sources if source.number in other)
-    named = words.between_titles.join(title for title in titles if title)
-    return [*blocks, f"\n\n**{words.languages_differ.format(titles=named)}**"] if named else blocks
+    names = words.between_titles.join(title for title in titles if title)
+    return [*blocks, f"\n\n**{words.languages_differ.format(titles=names)}**"] if names else blocks
 
 
 def is_language_line(line: str, words: Wording) -> bool:

@@ -46,6 +46,6 @@ async def term_scores(candidates: Sequence[TermCandidate], *, domain: str, llm: 
 
 def _line(candidate: TermCandidate) -> str:
     names = [candidate.long_form, *candidate.translations[:2], *candidate.synonyms[:2]]
-    shown = f" ({'; '.join(name for name in names if name)})" if any(names) else ""
+    further = f" ({'; '.join(name for name in names if name)})" if any(names) else ""
     place = " ".join(candidate.evidence.split())[:SHOWN_CHARACTERS]
-    return f"{candidate.text}{shown}" + (f" - {place}" if place else "")
+    return f"{candidate.text}{further}" + (f" - {place}" if place else "")

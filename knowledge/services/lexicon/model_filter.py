@@ -86,9 +86,9 @@ def _open_places(lexicon: MinedLexicon, candidates: Sequence[TermCandidate]) -> 
     """Positions of the candidates that the model is asked about."""
     rows = LexiconTerm.objects.filter(tenant_id=lexicon.tenant_id, knowledge_set_id=lexicon.set_id)
     over = rows.exclude(status=LexiconTerm.Status.CANDIDATE, model_score=None).values_list("key", "long_form")
-    known: set[Name] = {(key, long_form.lower()) for key, long_form in over}
+    names_over: set[Name] = {(key, long_form.lower()) for key, long_form in over}
     return [
         at
-        for at, one in enumerate(candidates)
-        if (term_key(one.text), one.long_form[:NAME_CHARACTERS].lower()) not in known
+        for at, candidate in enumerate(candidates)
+        if (term_key(candidate.text), candidate.long_form[:NAME_CHARACTERS].lower()) not in names_over
     ]

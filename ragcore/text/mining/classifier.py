@@ -87,12 +87,12 @@ def _one_model(figures: Matrix, good: Flags, surely_not: Flags, decided: Matrix,
 
 def _negatives(good: Flags, surely_not: Flags, random: np.random.Generator) -> npt.NDArray[np.int64]:
     """Rows of one model: up to half of them surely no terms, the others a random sample of what is not known."""
-    sure, others = np.flatnonzero(surely_not), np.flatnonzero(~good & ~surely_not)
+    sure, rest = np.flatnonzero(surely_not), np.flatnonzero(~good & ~surely_not)
     sample = sure[:0]
     if sure.size:
         sample = random.choice(sure, size=min(SAMPLE // 2, len(sure)), replace=False)  # nosec B311 - training
-    size = min(SAMPLE - len(sample), len(others))
-    return np.concatenate([sample, random.choice(others, size=size, replace=False)])  # nosec B311 - training
+    size = min(SAMPLE - len(sample), len(rest))
+    return np.concatenate([sample, random.choice(rest, size=size, replace=False)])  # nosec B311 - training
 
 
 def _sigmoid(values: Matrix) -> Matrix:
