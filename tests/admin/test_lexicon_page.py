@@ -132,6 +132,8 @@ def test_suggestions_are_filtered_by_the_score_of_the_model(owner, own_set):
     assert "1 suggestion is waiting." in low
     assert ">unscored<" in client.get(REVIEW, {**here, "model": "none"}).content.decode()
     assert ">likely<" in client.get(LIST, {**here, "model": "high"}).content.decode()
+    exported = client.get(EXPORT, here).content
+    assert b"likely,other,term,,,,candidate,0.9\r\n" in exported or b"likely,en,term,,,,candidate,0.9\r\n" in exported
     term = LexiconTerm.objects.get(text="unlikely")
     decided = {**here, "term": term.pk, "status": "rejected"}
     done = client.post(f"{DECIDE}?model=low", decided, **SCRIPT).json()
