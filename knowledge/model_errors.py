@@ -21,6 +21,13 @@ class ModelInvalidError(PermanentError):
         "key_again": "Enter the key again: it belongs to the previous address and is not sent to another one.",
         "server_twice": "This server is entered twice.",
         "no_server": "There is no server in use to be tested.",
+        "tokenizer": (
+            "'%(name)s' is no tokenizer: it must be a tokenizer.json of Hugging Face or a vocabulary of tiktoken."
+        ),
+        "tokenizer_missing": "%(folder)s has no file '%(name)s', and no folder of this name with a tokenizer.json.",
+        "tokenizer_outside": "The tokenizer must lie in the folder %(folder)s.",
+        "tokenizer_encoding": "The vocabulary of '%(name)s' is not in %(folder)s.",
+        "tokenizer_size": "'%(name)s' is larger than %(limit_mb)s MB.",
         "not_loaded": "The model file is not loaded, so there is no server to be tested.",
     }
 

@@ -16,6 +16,7 @@ from redis import Redis, RedisError
 
 from knowledge.model_servers import Endpoint, client_settings, permitted_at
 from knowledge.model_setup import ModelSpec, Purpose, circuit, environment_prices, setup_now, setup_refresh
+from knowledge.model_tokenizers import counter_named
 from knowledge.search_model_setup import SearchModelSpec
 from ragcore.client_registry import ClientSettings
 from ragcore.embedding.rotation import packaged_number, packaged_projection
@@ -314,7 +315,8 @@ def _client_of(spec: ModelSpec) -> ChatModel:
 
     if spec.is_local:
         return create_local_model(spec.name, spec.limits)
-    reached = [client_settings(each, spec.limits, spec.profile) for each in spec.endpoints]
+    tokens = counter_named(spec.tokenizer)
+    reached = [client_settings(each, spec.limits, spec.profile, tokens) for each in spec.endpoints]
     clients = [create_server_model(spec.name, each) for each in reached]
     servers = [client for client in clients if isinstance(client, ServerModel)]
     model = BalancedChatModel(servers) if len(servers) > 1 else clients[0]

@@ -13,6 +13,7 @@ from ragcore.fetching.addresses import AddressPolicy, permitted_addresses, syste
 from ragcore.llm.model_profile import UNTESTED, ModelProfile
 from ragcore.llm.probe import MAX_SECONDS, SECONDS, ProbeResult, listing_of, probe_chat
 from ragcore.model_limits import DEFAULT_LIMITS, ModelLimits
+from ragcore.ports import TokenCounter
 
 ANYWHERE = AddressPolicy.of(["0.0.0.0/0", "::/0"])
 MODEL_NAMES = ("reported", "listed")  # fields of a test with names that servers give to the model
@@ -34,9 +35,15 @@ class Endpoint:
 
 
 def client_settings(
-    endpoint: Endpoint, limits: ModelLimits = DEFAULT_LIMITS, profile: ModelProfile = UNTESTED
+    endpoint: Endpoint,
+    limits: ModelLimits = DEFAULT_LIMITS,
+    profile: ModelProfile = UNTESTED,
+    tokens: TokenCounter | None = None,
 ) -> ClientSettings:
-    """How a client reaches one server; a registered one only at addresses that are public or allowed."""
+    """How a client reaches one server; a registered one only at addresses that are public or allowed.
+
+    `tokens`: counts what the server does not.
+    """
     return ClientSettings(
         base_url=endpoint.url,
         api_key=endpoint.key,
@@ -44,6 +51,7 @@ def client_settings(
         permitted=permitted_at(endpoint),
         left_out=profile.left_out,
         thinks_first=profile.thinks_first,
+        tokens=tokens,
     )
 
 

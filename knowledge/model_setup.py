@@ -70,6 +70,7 @@ class ModelSpec:
     price: Price | None = None
     context_tokens: int | None = None
     limits: ModelLimits = DEFAULT_LIMITS
+    tokenizer: str = ""  # that counts what is sent to it, on whatever server; "": the site's
     profile: ModelProfile = field(default=UNTESTED, hash=False)  # what its exam found
     is_locked: bool = False  # the environment says so
     is_local: bool = False  # in this process
@@ -307,6 +308,7 @@ def spec_of(model: LanguageModel, endpoints: Sequence[Endpoint]) -> ModelSpec:
         price=price,
         context_tokens=model.context_tokens or None,
         limits=limits_of_row(model),
+        tokenizer=model.tokenizer,
     )
 
 

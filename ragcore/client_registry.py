@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import Any, ClassVar, Generic, Protocol, TypeVar
 
 from ragcore.model_limits import DEFAULT_LIMITS, ModelLimits
+from ragcore.ports import TokenCounter
 
 T_co = TypeVar("T_co", covariant=True)
 
@@ -76,6 +77,7 @@ class ClientSettings:
     limits: ModelLimits = DEFAULT_LIMITS  # of a chat model
     # host and port -> the addresses that may be connected to, or an error; None: any (`ragcore.checked_hosts`)
     permitted: Callable[[str, int], Sequence[str]] | None = None
+    tokens: TokenCounter | None = None  # of a chat model: counts what its server does not; None: an estimate
     # of a chat model: fields that its server does not take (`ragcore.llm.refused_fields`)
     left_out: tuple[str, ...] = ()
     thinks_first: bool = False  # of a chat model: its replies begin inside their reasoning

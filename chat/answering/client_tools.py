@@ -25,6 +25,7 @@ from chat.concurrency.executors import run_cpu
 from chat.errors import InvalidAnswerRequestError
 from chat.types import AnswerMetadata, AnswerRecord, AnswerRequest
 from knowledge import model_registry
+from knowledge.model_counters import counter_of_model
 from knowledge.types import RetrievalRequest
 from ragcore.errors import ModelUnavailableError
 from ragcore.grounding.context import build_context, render_context
@@ -150,7 +151,7 @@ def _sources(outcome: SearchOutcome, model: ChatModel) -> tuple[Source, ...]:
     options = AnswerOptions()
     tokens = profile_of(model).source_tokens(options.context_tokens, seconds=READ_SECONDS)
     scored = [(passage, final_score(candidate)) for passage, candidate in outcome.hits[: options.max_chunks]]
-    return tuple(build_context(scored, budget_tokens=tokens, counter=model_registry.counter()))
+    return tuple(build_context(scored, budget_tokens=tokens, counter=counter_of_model(model.name)))
 
 
 def _is_json(text: str) -> bool:

@@ -19,6 +19,7 @@ from chat.answering.streaming import AnswerWriter, Draft, draft_from_loop
 from chat.concurrency.executors import run_cpu, run_db
 from chat.rendering.text_emitter import TextEmitter
 from knowledge import model_registry
+from knowledge.model_counters import writing_counter
 from ragcore.embedding.vectors import CachingEmbedder
 from ragcore.errors import ModelUnavailableError
 from ragcore.extractive.generator import ExtractiveGenerator
@@ -100,7 +101,7 @@ def trusted_writing(
         profile=profile_of(generator),
         extract=extract,
         tokenizer=model_registry.tokenizer(),
-        counter=model_registry.counter(),
+        counter=writing_counter(),
         embedder=CachingEmbedder(model_registry.embedder()),
         is_answerable=is_answerable,
         states=states,

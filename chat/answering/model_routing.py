@@ -13,6 +13,7 @@ from chat.answering.facts import AnswerFacts
 from chat.concurrency.executors import run_cpu
 from chat.conversations.memory import history_window
 from knowledge import model_registry
+from knowledge.model_counters import counter_of_model, writing_counter
 from ragcore.grounding.context import render_context
 from ragcore.llm.client import fenced
 from ragcore.llm.fallback import FallbackGenerator
@@ -94,7 +95,7 @@ def build_messages(
     turns = history_window(
         context.history,
         fixed=system + query + "".join(message.content for message in recap),
-        counter=model_registry.counter(),
+        counter=writing_counter(),
         budget_tokens=config.history_tokens,
     )
     earlier = [
@@ -155,7 +156,12 @@ def _generator(
     if not is_routed(config):
         return model_registry.generator()
     remaining = Decimal(0) if config.is_free_only else Decimal(str(options.max_cost)) - spent
-    budget = CostBudget(remaining=remaining, count=model_registry.counter().count, estimated_tokens=estimated_tokens)
+    budget = CostBudget(
+        remaining=remaining,
+        count=writing_counter().count,
+        count_of=lambda model: counter_of_model(model).count,
+        estimated_tokens=estimated_tokens,
+    )
     context = "\n".join(source.text for source in request.sources)
     choice = choose_tier(
         generation_complexity(request.question, context, model_registry.tokenizer()),

@@ -27,6 +27,7 @@ from chat.answering.stage_plans import chunks_per_form, context_steps
 from chat.attachments.search import Attached, attached_rank
 from chat.concurrency.executors import run_cpu, run_db
 from knowledge import model_registry
+from knowledge.model_counters import writing_counter
 from knowledge.services.retrieval import sections_around
 from ragcore.answering.pipeline import build_stages, run_stages
 from ragcore.errors import ModelUnavailableError
@@ -79,7 +80,7 @@ class AnswerPorts:
             write=self.write,
             tokenizer=model_registry.tokenizer(),
             embedder=model_registry.embedder(),
-            counter=model_registry.counter(),
+            counter=writing_counter(),
             llm=llm,
             judge=judge or (llm if light is standard else self._client(standard)),
             lexicon=LexiconChain(

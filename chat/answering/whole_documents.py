@@ -10,6 +10,7 @@ from chat.answering.context import AnswerContext
 from chat.answering.retrieval import read_documents
 from chat.concurrency.executors import run_cpu
 from knowledge import model_registry
+from knowledge.model_counters import writing_counter
 from ragcore.answerability.confidence import answer_confidence
 from ragcore.extractive.section_overview import overview_passages
 from ragcore.extractive.summary import summary_passages
@@ -72,7 +73,7 @@ def _numbered(passages: Sequence[Passage], budget_tokens: int) -> tuple[Source, 
     """In reading order; for a language model that writes those that fit into the context."""
     scored = [(passage, 1.0 - place * 1e-3) for place, passage in enumerate(passages)]
     if not is_quoting():
-        return tuple(build_context(scored, budget_tokens=budget_tokens, counter=model_registry.counter()))
+        return tuple(build_context(scored, budget_tokens=budget_tokens, counter=writing_counter()))
     return tuple(
         Source(number=number, passage=passage, text=passage.text.strip(), score=score)
         for number, (passage, score) in enumerate(scored, start=1)

@@ -16,6 +16,7 @@ from chat.conversations.memory import history_window
 from chat.models import Conversation, Message
 from chat.queue import QUEUES, SUMMARISE
 from knowledge import model_registry
+from knowledge.model_counters import writing_counter
 from knowledge.model_setup import setup_refresh
 from knowledge.queue import enqueue_on_commit
 from ragcore.llm.client import LlmClient
@@ -75,7 +76,7 @@ def _turns(conversation: Conversation, leaf: uuid.UUID | None) -> list[tuple[dat
 def _left_out(turns: Sequence[tuple[datetime, Turn]], budget_tokens: int) -> list[tuple[datetime, Turn]]:
     """The oldest turns, for which a prompt of this budget has no room."""
     every = [turn for _created, turn in turns]
-    window = history_window(every, fixed="", counter=model_registry.counter(), budget_tokens=budget_tokens)
+    window = history_window(every, fixed="", counter=writing_counter(), budget_tokens=budget_tokens)
     return list(turns[: len(turns) - len(window)])
 
 

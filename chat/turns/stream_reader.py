@@ -13,9 +13,10 @@ from django.db import DatabaseError
 from django.utils.translation import gettext as _
 
 from accounts.scope import Scope
+from chat.attachments.files import attachments_owned
 from chat.concurrency.executors import run_db
 from chat.concurrency.redis_client import alive_key, client, events_key
-from chat.models import FactCitation, Message, MessageCitation
+from chat.models import AttachmentCitation, FactCitation, Message, MessageCitation
 from chat.selectors import citations_of, documents_openable
 from chat.serializers import serialize_citation
 from chat.turns.stream_hub import Queue, decode, hub
@@ -29,7 +30,8 @@ CHECK_SECONDS = 10  # silence after which the process of the turn is looked for
 
 
 # Of a source that the reader may not open (any more), only that it was one.
-WITHHELD = {"external_id": "", "title": "", "page": None, "content": ""}
+WITHHELD = {"external_id": "", "title": "", "page": None, "content": "", "attachment_id": None}
+Source = tuple[str, int | str]  # kind, and by what it is known: an id, of an attached file its key
 
 
 async def read_events(message_id: uuid.UUID | str, after: int = 0, *, scope: Scope) -> AsyncIterator[Event]:
@@ -83,18 +85,28 @@ async def _redact_citations(event: Event, scope: Scope) -> Event:
     return replace(event, data={**event.data, "citations": visible})
 
 
-def _sources_openable(scope: Scope, citations: Sequence[dict[str, Any]]) -> set[tuple[str, int]]:
-    keys = [_source_key(citation) for citation in citations]
-    documents = {number for kind, number in keys if kind == "document"}
-    facts = [number for kind, number in keys if kind == "fact"]
+def _sources_openable(scope: Scope, citations: Sequence[dict[str, Any]]) -> set[Source]:
+    by_kind: dict[str, set[Any]] = {"document": set(), "fact": set(), "file": set()}
+    for kind, known_by in map(_source_key, citations):
+        by_kind[kind].add(known_by)
+    documents, facts, keys = by_kind["document"], list(by_kind["fact"]), by_kind["file"]
+    openable = documents_openable(scope=scope, document_ids=documents) if documents else ()
     visible_ids = triples_named(scope=scope, ids=facts).order_by().values_list("pk", flat=True) if facts else ()
-    openable = documents_openable(scope=scope, document_ids=documents)
-    return {*(("document", pk) for pk in openable), *(("fact", pk) for pk in visible_ids)}
+    own_keys = attachments_owned(scope=scope).filter(key__in=keys).values_list("key", flat=True) if keys else ()
+    return {
+        *(("document", pk) for pk in openable),
+        *(("fact", pk) for pk in visible_ids),
+        *(("file", str(key)) for key in own_keys),
+    }
 
 
-def _source_key(citation: dict[str, Any]) -> tuple[str, int]:
+def _source_key(citation: dict[str, Any]) -> Source:
     """By what the rights to a source are judged."""
-    return ("fact", citation["fact_id"]) if citation.get("fact_id") else ("document", citation["document_id"])
+    if citation.get("fact_id"):
+        return "fact", citation["fact_id"]
+    if citation.get("attachment_id"):
+        return "file", citation["attachment_id"]
+    return "document", citation["document_id"]
 
 
 async def _read_entries(message_id: uuid.UUID | str, after: int) -> list[Event]:
@@ -137,8 +149,10 @@ def stored_events(message: Message, after: int) -> list[Event]:
     if message.state == Message.State.FAILED:
         error = {"code": message.error_code, "message": message.error_message, "message_data": message.error_data}
         return _numbered(after, ("error", error))
+    files = message.attachment_citations.filter(cited=True).select_related("passage__attachment")
     records = [
         *(_record(row) for row in citations_of(message=message) if row.cited),
+        *(_file_record(row) for row in files),
         *(_fact_record(row) for row in message.fact_citations.filter(cited=True)),
     ]
     citations = [serialize_citation(record) for record in sorted(records, key=lambda record: record.number)]
@@ -183,6 +197,29 @@ def _fact_record(row: FactCitation) -> CitationRecord:
         cited=row.cited,
         relevance=row.relevance,
         fact=row.triple_id,
+    )
+
+
+def _file_record(row: AttachmentCitation) -> CitationRecord:
+    file = row.passage.attachment
+    return CitationRecord(
+        number=row.number,
+        chunk_id=-row.passage_id,
+        document_id=-file.pk,
+        version_id=-file.pk,
+        version=1,
+        external_id=str(file.key),
+        title=file.name,
+        page=row.passage.page,
+        content=row.excerpt,
+        score=row.score,
+        confidence=row.confidence,
+        position=row.position,
+        segment=row.segment,
+        weak=row.weak,
+        cited=row.cited,
+        relevance=row.relevance,
+        attachment=str(file.key),
     )
 
 

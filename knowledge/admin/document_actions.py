@@ -290,13 +290,15 @@ def _attention() -> Case:
 
 def _store(request: HttpRequest) -> None:
     clearance = request.POST.get("clearance", "0")
+    leading = ids_of(request.POST.getlist("leading"))
+    sets = sorted(ids_of(request.POST.getlist("sets")), key=lambda pk: pk not in leading)  # the first one decides
     stored = 0
     for file in request.FILES.getlist("files"):
         try:
             services.document_upload(
                 scope=admin_scope(request),
                 actor=admin_user(request),
-                sets=ids_of(request.POST.getlist("sets")),
+                sets=sets,
                 name=file.name or "",
                 content=file,
                 clearance=int(clearance) if clearance.isdecimal() else 0,

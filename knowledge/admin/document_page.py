@@ -25,6 +25,7 @@ from knowledge.selectors.keeping import versions_listed
 from knowledge.selectors.options import group_label, option_label, pipeline_options, pipeline_origin, shown
 from knowledge.selectors.passages import entries_counted
 from knowledge.selectors.reviews import review_of
+from knowledge.selectors.sets import sets_readable
 
 REPRESENTATIONS = {
     "body": gettext_lazy("text of passages"),
@@ -207,7 +208,22 @@ def pipeline_of(*, scope: Scope, document: Document, version: DocumentVersion | 
         for code, resolved_group in resolved.items()
     ]
     present = pipeline_options(documents=[document])[document.pk].sha256
-    return {"pipeline": groups, "is_present": version is not None and version.pipeline == present}
+    return {
+        "pipeline": groups,
+        "is_present": version is not None and version.pipeline == present,
+        "made_by": _made_by(scope, version),
+    }
+
+
+def _made_by(scope: Scope, version: DocumentVersion | None) -> str:
+    """Whose options a version was made with, in words; "" where nobody recorded it."""
+    if version is None or not version.pipeline or version.pipeline_sets is None:
+        return ""
+    if not version.pipeline_sets:
+        return _("site default")
+    rows = sets_readable(scope=scope).filter(pk__in=version.pipeline_sets)
+    names = {row.pk: row.shown_name for row in rows}
+    return ", ".join(names.get(pk, _("a set that you cannot see")) for pk in version.pipeline_sets)
 
 
 # ── what ingestion met ──────────────────────────────────────────────────────────────────────────

@@ -26,6 +26,7 @@ from knowledge.admin.model_rows import PurposeRow, live_shown, state_shown
 from knowledge.admin.site_models import KeyedForm, SiteModelAdmin, changes_models, manages_models
 from knowledge.model_setup import ModelSpec, environment_models, setup_now, setup_refresh
 from knowledge.model_test_words import Tested, not_tested, tested_sentence
+from knowledge.model_tokenizers import tokenizer_check
 from knowledge.models import LanguageModel, ModelPurpose, ModelServer
 from knowledge.services.exam_states import exam_states
 from knowledge.services.language_models import (
@@ -78,6 +79,14 @@ class ModelForm(forms.ModelForm):  # type: ignore[type-arg]
             self.fields["used_for"].choices = free  # type: ignore[attr-defined]
             is_first = Purpose.STANDARD not in locked and not LanguageModel.objects.exists()
             self.initial.setdefault("used_for", purposes or ([Purpose.STANDARD.value] if is_first else []))
+
+    def clean_tokenizer(self) -> str:
+        name: str = self.cleaned_data["tokenizer"].strip()
+        try:
+            tokenizer_check(name)
+        except RagError as error:
+            raise forms.ValidationError(error_message(error)) from error
+        return name
 
     def clean(self) -> dict[str, Any] | None:
         cleaned = super().clean() or {}
@@ -164,7 +173,7 @@ class LanguageModelAdmin(SiteModelAdmin):
     def get_fieldsets(self, request: HttpRequest, obj: LanguageModel | None = None) -> Any:
         if not manages_models(request):
             return ((None, {"fields": ("name", "context_tokens")}),)
-        fields = ("name", "used_for", "context_tokens", "price_in", "price_out")
+        fields = ("name", "used_for", "context_tokens", "tokenizer", "price_in", "price_out")
         limits = {"fields": ("first_token_seconds", "between_tokens_seconds", "total_seconds")}
         return ((None, {"fields": fields}), (_("Time limits"), limits))
 

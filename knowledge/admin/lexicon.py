@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from dataclasses import fields
 from typing import Any, ClassVar
+from urllib.parse import urlencode
 
 from django import forms
 from django.contrib import admin, messages
@@ -20,9 +22,12 @@ from accounts.services import audit_record
 from knowledge.admin.curation import REFUSED, CuratorAdmin, ids_of, is_curator, run_action
 from knowledge.admin.lexicon_history import history_context
 from knowledge.admin.lexicon_pages import (
+    MODEL_CHOICES,
+    MODEL_FILTER,
     head_context,
     home_of,
     lexicon_choices,
+    model_filter_of,
     queue_context,
     queue_count,
     set_of,
@@ -34,6 +39,7 @@ from knowledge.selectors.lexicon import (
     versions_managed,
 )
 from knowledge.services import lexicon as services
+from knowledge.services.lexicon import MiningOptions
 from knowledge.services.lexicon.files import MEDIA_TYPES, FileFormat, FileImported, lexicon_export, lexicon_import
 from ragcore.errors import RagError
 
@@ -56,6 +62,20 @@ class LexiconFilter(admin.SimpleListFilter):
         if value == "0":
             return queryset.filter(knowledge_set=None)
         return queryset.filter(knowledge_set_id=int(value)) if value.isdecimal() else queryset
+
+
+class ModelScoreFilter(admin.SimpleListFilter):
+    """Terms by the score that the language model gave them."""
+
+    title = gettext_lazy("score of the language model")
+    parameter_name = MODEL_FILTER
+
+    def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, Any]]:
+        return [(value, words) for value, (words, _condition) in MODEL_CHOICES.items()]
+
+    def queryset(self, request: HttpRequest, queryset: QuerySet[LexiconTerm]) -> QuerySet[LexiconTerm]:
+        value = self.value() or ""
+        return queryset.filter(MODEL_CHOICES[value][1]) if value in MODEL_CHOICES else queryset
 
 
 class TermForm(forms.ModelForm):  # type: ignore[type-arg]
@@ -103,8 +123,8 @@ class LexiconTermAdmin(CuratorAdmin):
     """Terms of the lexicons that the person may change."""
 
     form = TermForm
-    list_display = ("text", "shown_names", "kind", "status", "home", "origin", "updated")
-    list_filter = (LexiconFilter, "status", "kind", "language", "origin")
+    list_display = ("text", "shown_names", "kind", "status", "home", "origin", "model_score", "updated")
+    list_filter = (LexiconFilter, "status", "kind", "language", "origin", ModelScoreFilter)
     search_fields = ("text", "long_form", "synonyms", "translations")
     ordering = ("key", "pk")
     list_before_template = "admin/knowledge/lexiconterm/list_top.html"
@@ -185,7 +205,9 @@ class LexiconTermAdmin(CuratorAdmin):
             return JsonResponse({"message": error_message(error), "code": error.code}, status=REFUSED)
         if request.headers.get("Accept") == "application/json":
             return JsonResponse({"undo": changes[0].pk if changes else None, **queue_count(request)})
-        return redirect(with_set("admin:knowledge_lexiconterm_review", request))
+        chosen = model_filter_of(request)
+        further = f"&{urlencode({MODEL_FILTER: chosen})}" if chosen else ""
+        return redirect(with_set("admin:knowledge_lexiconterm_review", request) + further)
 
     @admin_page("import/", name="knowledge_lexiconterm_import")
     def import_file(self, request: HttpRequest) -> HttpResponse:
@@ -261,11 +283,12 @@ class LexiconTermAdmin(CuratorAdmin):
 
     @admin_page("mine/", name="knowledge_lexiconterm_mine")
     def mine(self, request: HttpRequest) -> HttpResponse:
-        """POST: search the documents for terms."""
+        """POST: search the documents for terms; what is not ticked is not done."""
+        options = MiningOptions(**{each.name: each.name in request.POST for each in fields(MiningOptions)})
         return self._act(
             request,
             lambda: services.mining_start(
-                scope=admin_scope(request), actor=admin_user(request), set_id=set_of(request)
+                scope=admin_scope(request), actor=admin_user(request), set_id=set_of(request), options=options
             ),
             _("The documents are being searched for terms."),
         )

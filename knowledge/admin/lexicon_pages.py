@@ -2,25 +2,35 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 from django.core.exceptions import PermissionDenied
-from django.db.models import F, FloatField, QuerySet
+from django.db.models import F, FloatField, Q, QuerySet
 from django.db.models.functions import Abs, Cast, Coalesce
 from django.http import HttpRequest
 from django.urls import reverse
+from django.utils.functional import Promise
 from django.utils.translation import gettext as _
-from django.utils.translation import ngettext
+from django.utils.translation import gettext_lazy, ngettext
 
 from accounts.admin.base import admin_scope, is_administrator
 from knowledge.admin.lexicon_history import problem_words
 from knowledge.models import KnowledgeSet, LexiconTerm, LexiconVersion
 from knowledge.selectors import sets_curated
 from knowledge.selectors.lexicon import build_of, lexicon_set_get, minings_managed, terms_of, versions_managed
+from knowledge.services.lexicon.model_filter import can_score
 from ragcore.errors import RagError
 from work.words import error_words
 
 QUEUE = 50  # suggestions on one page
+MODEL_FILTER = "model"  # parameter of addresses
+MODEL_CHOICES: Mapping[str, tuple[Promise, Q]] = {
+    "high": (gettext_lazy("0.7 and more"), Q(model_score__gte=0.7)),
+    "middle": (gettext_lazy("0.3 to 0.7"), Q(model_score__gte=0.3, model_score__lt=0.7)),
+    "low": (gettext_lazy("below 0.3"), Q(model_score__lt=0.3)),
+    "none": (gettext_lazy("not scored"), Q(model_score=None)),
+}
 Status, State = LexiconTerm.Status, LexiconVersion.State
 
 
@@ -53,22 +63,42 @@ def with_set(page: str, request: HttpRequest) -> str:
     return f"{reverse(page)}?set={set_of(request) or 0}"
 
 
+def model_filter_of(request: HttpRequest) -> str:
+    """By which score of the language model a request filters suggestions; "": by none."""
+    value = request.GET.get(MODEL_FILTER, "")
+    return value if value in MODEL_CHOICES else ""
+
+
 def queue_of(request: HttpRequest) -> QuerySet[LexiconTerm]:
-    """Suggestions of one lexicon, the most doubtful first."""
-    rows = terms_of(scope=admin_scope(request), knowledge_set=home_of(request)).filter(status=Status.CANDIDATE)
+    """Suggestions of one lexicon that a request wants, the most doubtful first."""
+    rows = _suggestions(request)
+    if chosen := model_filter_of(request):
+        rows = rows.filter(MODEL_CHOICES[chosen][1])
     doubt = Abs(Coalesce(Cast(F("score"), FloatField()), 0.5) - 0.5)
     return rows.order_by(doubt, "key", "pk")
 
 
+def _suggestions(request: HttpRequest) -> QuerySet[LexiconTerm]:
+    return terms_of(scope=admin_scope(request), knowledge_set=home_of(request)).filter(status=Status.CANDIDATE)
+
+
 def queue_context(request: HttpRequest) -> dict[str, Any]:
-    return {"terms": queue_of(request)[:QUEUE], **queue_count(request)}
+    chosen = model_filter_of(request)
+    return {
+        "terms": queue_of(request)[:QUEUE],
+        "model_choices": [(value, words, value == chosen) for value, (words, _condition) in MODEL_CHOICES.items()],
+        "model_filter": chosen,
+        "has_model_scores": bool(chosen) or _suggestions(request).exclude(model_score=None).exists(),
+        **queue_count(request),
+    }
 
 
 def queue_count(request: HttpRequest) -> dict[str, Any]:
-    """How many suggestions wait, as a number (`left`) and in words."""
+    """How many suggestions wait, as a number (`left`) and in words; `suggested`: whatever their scores."""
     count = queue_of(request).count()
     words = ngettext("%(count)d suggestion is waiting.", "%(count)d suggestions are waiting.", count)
-    return {"left": count, "count_words": words % {"count": count}}
+    suggested = _suggestions(request).count() if model_filter_of(request) else count
+    return {"left": count, "suggested": suggested, "count_words": words % {"count": count}}
 
 
 def head_context(request: HttpRequest) -> dict[str, Any]:
@@ -94,6 +124,7 @@ def head_context(request: HttpRequest) -> dict[str, Any]:
         "failed": newest if newest is not None and newest.state == State.FAILED else None,
         "mining": mining,
         "mining_problem": problem_words(mining),
+        "can_score": can_score(),
         "suggested": terms.filter(status=Status.CANDIDATE).count(),
         "approved": terms.filter(status=Status.APPROVED).count(),
     }

@@ -153,8 +153,20 @@ class DocumentQuery(PageQuery):
     external_id = Text(max_length=512, required=False)
 
 
+class PipelineFields(serializers.Serializer[Any]):
+    """What a version was read, cut and described with. `sets`: those whose options decided, as far as you may see
+    them; [] for those of the site, null where it was made before this was recorded.
+    """
+
+    sets = serializers.ListField(child=serializers.IntegerField(), allow_null=True)
+    sha256 = serializers.CharField(help_text="Of the options.")
+    is_current = serializers.BooleanField(help_text="Whether processing it again now would use the same options.")
+
+
 class VersionFields(serializers.ModelSerializer[DocumentVersion]):
-    """One immutable version."""
+    """One immutable version; the view gives by its context what its pipeline is compared with."""
+
+    pipeline = serializers.SerializerMethodField()
 
     class Meta:
         model = DocumentVersion
@@ -169,7 +181,19 @@ class VersionFields(serializers.ModelSerializer[DocumentVersion]):
             "live_since",
             "retired",
             "withdrawn",
+            "pipeline",
         ]
+
+    @extend_schema_field(PipelineFields(allow_null=True))
+    def get_pipeline(self, row: DocumentVersion) -> dict[str, Any] | None:
+        if not row.pipeline:
+            return None
+        sets = row.pipeline_sets
+        return {
+            "sets": None if sets is None else [pk for pk in sets if pk in self.context["readable_sets"]],
+            "sha256": row.pipeline,
+            "is_current": row.pipeline == self.context["pipeline_now"],
+        }
 
 
 class ErrorFields(serializers.Serializer[Any]):
@@ -227,7 +251,7 @@ class DocumentDetailFields(DocumentFields):
 
     @extend_schema_field(VersionFields(many=True))
     def get_versions(self, row: Document) -> list[dict[str, Any]]:
-        return list(VersionFields(self.context["versions"], many=True).data)
+        return list(VersionFields(self.context["versions"], many=True, context=self.context).data)
 
 
 class ChunkFields(serializers.ModelSerializer[Chunk]):

@@ -37,8 +37,10 @@ from knowledge.api.document_fields import (
 )
 from knowledge.selectors import chunks_of, document_get, document_list, document_openable
 from knowledge.selectors.keeping import versions_listed
+from knowledge.selectors.options import pipeline_options
 from knowledge.selectors.readers import readers_of
 from knowledge.selectors.reviews import reviews_due
+from knowledge.selectors.sets import sets_readable
 from knowledge.services.bulk import documents_bulk
 from knowledge.services.bulk_lines import MAX_LINE_BYTES
 from knowledge.services.documents import (
@@ -196,7 +198,14 @@ class DocumentViewSet(ResourceViewSet):
     def retrieve(self, request: Request, document_id: int) -> Response:
         """One document with the versions that you may open and, if it failed, why."""
         document = document_get(scope=self.scope, document_id=document_id)
-        context = {"versions": versions_listed(scope=self.scope, document=document)}
+        versions = list(versions_listed(scope=self.scope, document=document))
+        deciding = {pk for version in versions for pk in version.pipeline_sets or ()}
+        readable = sets_readable(scope=self.scope).filter(pk__in=deciding)
+        context = {
+            "versions": versions,
+            "readable_sets": set(readable.order_by().values_list("pk", flat=True)),
+            "pipeline_now": pipeline_options(documents=[document])[document.pk].sha256,
+        }
         return Response(DocumentDetailFields(document, context=context).data)
 
     @extend_schema(request=DocumentBody, responses=DocumentDetailFields)

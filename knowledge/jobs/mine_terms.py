@@ -17,7 +17,8 @@ from knowledge.models import Document, DocumentVersion, KnowledgeSet, LexiconTer
 from knowledge.queue import MINE_TERMS
 from knowledge.selectors.documents import documents_askable
 from knowledge.selectors.sets import sets_readable
-from knowledge.services.lexicon.mining import MinedLexicon, suggestions_store
+from knowledge.services.lexicon.mining import MinedLexicon, MiningOptions, suggestions_store
+from knowledge.services.lexicon.model_filter import model_scored
 from ragcore.errors import RagError
 from ragcore.text.mining.candidates import (
     TermCandidate,
@@ -65,8 +66,16 @@ class MineTerms(JobKind):
                 miner.add(text, level=level, source=version)
             done += len(texts)
             yield Checkpoint(done=done)
-        candidates = yield from _compared(lexicon, rows, miner.candidates(reviewed=_reviewed(lexicon)))
-        yield Checkpoint(write=lambda: {"found": suggestions_store(lexicon, candidates)}, is_last=True)
+        options, figures = MiningOptions.of(job.arguments), dict[str, int]()
+        best = miner.candidates(
+            reviewed=_reviewed(lexicon),
+            compounds_only=options.compounds_only,
+            learns_general=options.learns_general,
+        )
+        candidates = yield from _compared(lexicon, rows, best)
+        if options.asks_model:
+            candidates, figures = yield from model_scored(lexicon, candidates)
+        yield Checkpoint(write=lambda: {"found": suggestions_store(lexicon, candidates), **figures}, is_last=True)
 
     def subject_words(self, job: Job) -> str:
         """The name of the set; "" for the tenant's lexicon."""
@@ -74,7 +83,12 @@ class MineTerms(JobKind):
         return home.shown_name if home is not None else ""
 
     def panel(self, job: Job) -> list[tuple[Any, Any]]:
-        return [(_("new suggestions"), job.figures["found"])] if "found" in job.figures else []
+        labels = {
+            "found": _("new suggestions"),
+            "scored": _("scored by the language model"),
+            "unscored": _("left without its score"),
+        }
+        return [(label, job.figures[name]) for name, label in labels.items() if name in job.figures]
 
 
 def _documents(lexicon: MinedLexicon, scope: Scope) -> QuerySet[Document]:

@@ -67,6 +67,16 @@ class Document(models.Model):
     # what the source's handler wrote, so that it can be taken back when rules change: {"tags": [], "metadata": {}}
     handled = models.JSONField(default=dict, blank=True, editable=False)
     series = models.CharField(_("series"), max_length=256, blank=True)  # of which only the latest is kept
+    # whose options it is processed with while it is in it: the set that its uploader named first
+    leading_set = models.ForeignKey(
+        "knowledge.KnowledgeSet",
+        null=True,
+        blank=True,
+        editable=False,
+        on_delete=models.SET_NULL,
+        related_name="+",
+        db_index=False,
+    )
     is_whole = models.BooleanField(_("keep in one piece"), default=False)
     # passage sizes of this document in place of those of its sets (ragcore.options.ChunkingOptions); {}: as they say
     chunking = models.JSONField(default=dict, blank=True, editable=False, db_default={})
@@ -188,6 +198,8 @@ class DocumentVersion(models.Model):
     markdown = models.TextField(blank=True)  # the parsed text
     pages = models.PositiveIntegerField(null=True, blank=True)
     pipeline = models.CharField(max_length=64, blank=True)  # fingerprint of the options it was made with
+    # ids of the sets that these options are of; []: of the site alone, None: it was made before this was recorded
+    pipeline_sets = ArrayField(models.BigIntegerField(), null=True, blank=True, editable=False)
     parsed = models.FileField(upload_to=parsed_path, max_length=256, blank=True)  # cleaned blocks, before cutting
     rendition = models.FileField(upload_to=rendition_path, max_length=256, blank=True)  # PDF of slides, for pictures
     report = models.JSONField(default=dict, blank=True)  # counts of what ingestion met: representations, edits, …

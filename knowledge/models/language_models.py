@@ -46,6 +46,18 @@ class LanguageModel(models.Model):
         validators=[MinValueValidator(512), MaxValueValidator(MAX_CONTEXT_TOKENS)],
         help_text=_("Tokens of question, sources and answer together. Prompts are kept within it."),
     )
+    tokenizer = models.CharField(
+        _("tokenizer"),
+        max_length=255,
+        blank=True,
+        default="",
+        db_default="",
+        help_text=_(
+            "Counts the prompts of this model. A tokenizer.json or a folder with one, in the folder models of the "
+            "site’s data, such as tokenizers/qwen3; or cl100k_base or o200k_base. "
+            "If empty, tokens are counted as usual."
+        ),
+    )
     first_token_seconds = models.FloatField(
         _("longest wait for the first token"),
         null=True,

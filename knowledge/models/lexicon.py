@@ -67,6 +67,8 @@ class LexiconTerm(OfSetOrTenant):
     status = models.CharField(_("status"), max_length=16, choices=Status.choices, default=Status.APPROVED)
     origin = models.CharField(_("origin"), max_length=16, choices=Origin.choices, default=Origin.PERSON)
     score = models.FloatField(_("confidence"), null=True, blank=True)  # of a candidate: 0 surely none, 1 surely one
+    # the same as a language model judges it; None: none was asked
+    model_score = models.FloatField(_("score of the language model"), null=True, blank=True, editable=False)
     evidence = models.CharField(_("evidence"), max_length=500, blank=True)  # where it was found
     # the DocumentVersion that it quotes, with which it goes; no key: a purge must not wait for suggestions
     evidence_version = models.BigIntegerField(null=True, editable=False)

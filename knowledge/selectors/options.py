@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from django.db.models import Q, QuerySet
+from django.db.models import F, Q, QuerySet
 from django.utils.formats import number_format
 from django.utils.translation import gettext
 
@@ -55,6 +55,7 @@ class PipelineOptions:
     cleaning: CleaningOptions = CleaningOptions()
     chunking: ChunkingOptions = ChunkingOptions()
     representations: RepresentationOptions = RepresentationOptions()
+    sets: tuple[int, ...] = ()  # ids of those that decide; (): the site alone
 
     @property
     def sha256(self) -> str:
@@ -94,7 +95,8 @@ class OptionGroupShown:
 def pipeline_options(*, documents: Sequence[Document]) -> dict[int, PipelineOptions]:
     """The pipeline of each document, by document id.
 
-    Of several sets the first one, by id, that configures a group decides about that group.
+    Of several sets the one decides that the uploader named first (`Document.leading_set`). Where there is none, or the
+    document has left it, the first set by id that configures a group decides about that group.
     """
     sets = _sets_by_document(documents)
     site = _sites({document.tenant_id for document in documents})
@@ -167,11 +169,16 @@ def pipeline_origin(*, scope: Scope, document: Document) -> dict[str, Resolved[A
 
 
 def _sets_by_document(documents: Iterable[Document]) -> dict[int, tuple[KnowledgeSet, ...]]:
-    """Sets that configure something, by document, in the order of their ids."""
+    """The set that decides by document, else those that configure something, in the order of their ids."""
+    leading = {document.pk: document.leading_set_id for document in documents}
+    decides = ~Q(knowledgeset__options={}) | Q(knowledgeset_id=F("document__leading_set_id"))
+    links = Document.sets.through.objects.filter(decides, document_id__in=leading)
     by_document: dict[int, tuple[KnowledgeSet, ...]] = {}
-    links = Document.sets.through.objects.filter(document_id__in=[d.pk for d in documents])
-    for link in links.exclude(knowledgeset__options={}).select_related("knowledgeset").order_by("knowledgeset_id"):
+    for link in links.select_related("knowledgeset").order_by("knowledgeset_id"):
         by_document[link.document_id] = (*by_document.get(link.document_id, ()), link.knowledgeset)
+    for document_id, sets in by_document.items():
+        if first := [row for row in sets if row.pk == leading[document_id]]:
+            by_document[document_id] = tuple(first)
     return by_document
 
 
@@ -191,7 +198,14 @@ def _pipeline(document: Document, site: Stored, sets: Sequence[KnowledgeSet]) ->
         groups["chunking"] = resolve(ChunkingOptions, *layers).value
     if document.is_whole:
         groups["chunking"] = replace(groups["chunking"], split=False)
-    return PipelineOptions(**groups)
+    return PipelineOptions(**groups, sets=_deciding(document, sets))
+
+
+def _deciding(document: Document, sets: Sequence[KnowledgeSet]) -> tuple[int, ...]:
+    """Ids of the sets whose options a document is processed with, also of a leading one that inherits them all."""
+    configured = [next((s.pk for s in sets if s.options.get(code)), None) for code in PIPELINE_GROUPS]
+    leading = [s.pk for s in sets if s.pk == document.leading_set_id]
+    return tuple(sorted({*leading, *(pk for pk in configured if pk is not None)}))
 
 
 def _options_shown(

@@ -15,6 +15,7 @@ from accounts.scope import Scope
 from accounts.services import audit_record
 from knowledge.model_errors import ModelInvalidError
 from knowledge.model_setup import KEY_PURPOSE, environment_models, registry_changed
+from knowledge.model_tokenizers import tokenizer_check
 from knowledge.models import LanguageModel, ModelPurpose, ModelServer, SearchModel
 from knowledge.rights import MODELS_MANAGE
 from knowledge.sealed_text import text_seal
@@ -22,7 +23,7 @@ from ragcore.fetching.addresses import check_url
 
 Purpose = ModelPurpose.Purpose
 LIMITS = ("first_token_seconds", "between_tokens_seconds", "total_seconds")
-FIELDS = ("name", "price_in", "price_out", "context_tokens", *LIMITS)
+FIELDS = ("name", "price_in", "price_out", "context_tokens", "tokenizer", *LIMITS)
 OF_TEST = ("name", *LIMITS)  # what another value of makes a test out of date
 MAX_KEY = 4096
 UNTESTED: Mapping[str, Any] = {"tested": None, "passed": None, "test_code": "", "test_data": {}}
@@ -44,6 +45,7 @@ def model_save(
         if name in values:
             setattr(model, name, values[name])
     model_check(name=model.name, price_in=model.price_in, price_out=model.price_out)
+    tokenizer_check(model.tokenizer)
     try:
         with transaction.atomic():
             model.save()
@@ -55,7 +57,7 @@ def model_save(
     except IntegrityError:
         raise NameTakenError(name=model.name) from None
     after = _told(model)
-    changed = {name: after[name] for name in after if before.get(name) != after[name]}
+    changed = {name: after.get(name) for name in {**before, **after} if before.get(name) != after.get(name)}
     if changed:
         action = "model.create" if is_new else "model.change"
         former = {name: before.get(name) for name in changed} if before else {}
@@ -155,7 +157,15 @@ def _told(model: LanguageModel) -> dict[str, Any]:
     prices = {name: str(value) for name in ("price_in", "price_out") if (value := getattr(model, name)) is not None}
     limits = {name: value for name in LIMITS if (value := getattr(model, name)) is not None}
     purposes = sorted(model.purposes.values_list("purpose", flat=True))
-    return {"name": model.name, **prices, "context_tokens": model.context_tokens, **limits, "purposes": purposes}
+    counted = {"tokenizer": model.tokenizer} if model.tokenizer else {}
+    return {
+        "name": model.name,
+        **prices,
+        "context_tokens": model.context_tokens,
+        **counted,
+        **limits,
+        "purposes": purposes,
+    }
 
 
 def _plain(url: str) -> str:

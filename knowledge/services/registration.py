@@ -260,6 +260,7 @@ def document_new(*, actor: User | None, arrival: Arrival, source: Source, home: 
         external_id=arrival.external_id,
         sha256=arrival.sha256,
         home=home,
+        leading_set=arrival.sets[0] if arrival.sets else None,
         title=_title(arrival),
         is_title_given=bool(arrival.title),
         clearance=max(arrival.clearance, source_floor(source)),
@@ -287,6 +288,8 @@ def _register_again(
     was_visible = documents_readable(scope=scope).filter(pk=document.pk).exists()
     same_bytes = document.sha256 == arrival.sha256
     document.sets.add(*arrival.sets)
+    if arrival.sets and not leads(document):
+        document.leading_set = arrival.sets[0]
     by_source = document.handled.get("security", {}).get("wrote") is not None  # then the usual one counts for nothing
     least = max(arrival.least_clearance if by_source else arrival.clearance, source_floor(document.source))
     if least > document.clearance:
@@ -314,6 +317,11 @@ def _register_again(
     originals_restore(tenant_id=document.tenant_id, digest=arrival.sha256, content=arrival.file())
     version = None if was_visible else document.versions.order_by("-number").first()
     return Registration(document, version, duplicate=was_visible, merged=True)
+
+
+def leads(document: Document) -> bool:
+    """Whether a set decides what a document is processed with: the one that was named first, while it is in it."""
+    return document.leading_set_id is not None and document.sets.filter(pk=document.leading_set_id).exists()
 
 
 def clearance_note(*, actor: User | None, document: Document, clearance: int) -> None:

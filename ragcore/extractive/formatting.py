@@ -43,6 +43,8 @@ class Wording:
     closest: str  # above a passage of which it is not sure that it answers
     more_rows: str  # below the first rows of a long table, with `{number}`
     source_language: str  # above a quotation in the other one of the two languages
+    languages_differ: str  # below quotations of which only some are, with `{titles}` of their documents
+    between_titles: str
     more_changes: str  # below the first differences of two editions, with `{number}`
     in_all: str  # above rows that are counted, with `{number}`
     of_these: str  # behind it, where only some of them are asked for, with `{number}`
@@ -62,6 +64,8 @@ _WORDS: dict[Script, Wording] = {
         in_all="共 {number}",
         of_these="，其中 {number}",
         source_language="原文为英文",
+        languages_differ="以下来源的原文为英文：{titles}",
+        between_titles="、",
         gap="",
         not_cited="（所引来源中没有：{facts}）",
         not_in_sources="（来源中没有：{facts}）",
@@ -76,6 +80,8 @@ _WORDS: dict[Script, Wording] = {
         in_all="共 {number}",
         of_these="，其中 {number}",
         source_language="原文為英文",
+        languages_differ="以下來源的原文為英文：{titles}",
+        between_titles="、",
         gap="",
         not_cited="（所引來源中沒有：{facts}）",
         not_in_sources="（來源中沒有：{facts}）",
@@ -90,6 +96,8 @@ _WORDS: dict[Script, Wording] = {
         in_all="{number} in all",
         of_these=", of which {number}",
         source_language="The source is in Chinese",
+        languages_differ="Sources in Chinese: {titles}",
+        between_titles=", ",
         gap=" ",
         not_cited=" (not in the cited source: {facts})",
         not_in_sources=" (not in the sources: {facts})",
@@ -104,14 +112,43 @@ def wording_for(question: str, language: Language) -> Wording:
     return _WORDS["zht" if is_traditional(question) else "zh"]
 
 
-def with_source_language(question: str, blocks: list[str], words: Wording) -> list[str]:
-    """The blocks of an answer below a line with their language, where it is not that of the question."""
+def with_source_language(question: str, blocks: list[str], words: Wording, sources: Sequence[Source]) -> list[str]:
+    """The blocks of an answer below a line with their language, where it is not that of the question.
+
+    Where only some of the cited sources are in the other language, a line below the answer names their documents.
+    """
     quoted = _OWN_LINES.sub("", "".join(blocks))
+    by_source = _by_source(quoted)
+    other = {number for number, text in by_source.items() if _is_other_language(question, text, words)}
+    language = "en" if words.gap else "zh"
+    is_mixed = bool(other) and any(language_of(by_source[number]) == language for number in by_source.keys() - other)
+    if not is_mixed and _is_other_language(question, quoted, words):
+        return [f"**{words.source_language}**\n\n", *blocks]
+    titles = dict.fromkeys(source.passage.title.replace("*", "") for source in sources if source.number in other)
+    names = words.between_titles.join(title for title in titles if title)
+    return [*blocks, f"\n\n**{words.languages_differ.format(titles=names)}**"] if names else blocks
+
+
+def is_language_line(line: str, words: Wording) -> bool:
+    """Whether a line of an answer says nothing but the language of its sources."""
+    text = line.strip(" *")
+    return text == words.source_language or text.startswith(words.languages_differ.partition("{")[0].strip())
+
+
+def _is_other_language(question: str, quoted: str, words: Wording) -> bool:
     if words.gap:
-        is_other = language_of(quoted) == "zh" and _ENGLISH_WORD.search(question) is not None
-    else:
-        is_other = language_tag(quoted) == "en" and cjk_share(quoted) <= MOST_HAN
-    return [f"**{words.source_language}**\n\n", *blocks] if is_other else blocks
+        return language_of(quoted) == "zh" and _ENGLISH_WORD.search(question) is not None
+    return language_tag(quoted) == "en" and cjk_share(quoted) <= MOST_HAN
+
+
+def _by_source(quoted: str) -> dict[int, str]:
+    """What is quoted of each source, by its number: the text before its markers."""
+    by_number: dict[int, str] = {}
+    pieces, text = _MARKER.split(quoted), ""
+    for piece, number in zip(pieces[::2], pieces[1::2], strict=False):
+        text = piece if piece.strip() else text  # one text may have several markers
+        by_number[int(number)] = f"{by_number.get(int(number), '')}\n{text}"
+    return by_number
 
 
 def document_line(blocks: Sequence[str], sources: Sequence[Source]) -> str:

@@ -156,11 +156,11 @@ class ExtractiveGenerator:
         parts = split_questions(request.question)
         if len(parts) < 2:
             blocks = self._in_style(request.question, request, statements, words)
-            return with_source_language(request.question, blocks, words)
+            return with_source_language(request.question, blocks, words, request.sources)
         answers = [(part, self._in_style(part, request, statements, words)) for part in parts]
         texts = ["".join([f"**{part}**\n\n", *blocks]) for part, blocks in answers if blocks]
         texts = [block if at == 0 else f"\n\n{block}" for at, block in enumerate(texts)]
-        return with_source_language(request.question, texts, words)
+        return with_source_language(request.question, texts, words, request.sources)
 
     def _in_style(
         self, question: str, request: GenerationRequest, statements: Sequence[Statement], words: Wording

@@ -14,7 +14,7 @@ from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, 
 from contextlib import aclosing
 from dataclasses import dataclass, field, replace
 
-from ragcore.extractive.formatting import Wording, wording_for
+from ragcore.extractive.formatting import Wording, is_language_line, wording_for
 from ragcore.extractive.generator import ExtractiveGenerator
 from ragcore.extractive.single_fact import asks_single_fact
 from ragcore.grounding.attribution import Attributor
@@ -195,7 +195,7 @@ class TrustedWriting:
             raise GivenUpError("nothing_quoted")
         words = wording_for(request.question, request.language)
         core, _, further = extract.partition(f"**{words.supplement}**")
-        is_foreign = words.source_language in extract.partition("\n")[0]
+        is_foreign = is_language_line(extract.partition("\n")[0], words)
         if is_structured(_without_headings(core, words)) or is_foreign or not asks_single_fact(request.question):
             self.way = "quote"
             async for event in _shown(blocks):
@@ -330,9 +330,8 @@ def _language(request: GenerationRequest) -> str:
 
 def _without_headings(text: str, words: Wording) -> str:
     """Without the lines that say how sure a quotation is, or in which language."""
-    headings = (words.closest, words.source_language)
-    lines = (line for line in text.splitlines() if line.strip(" *:：") not in headings)
-    return "\n".join(lines)
+    lines = (line for line in text.splitlines() if line.strip(" *:：") != words.closest)
+    return "\n".join(line for line in lines if not is_language_line(line, words))
 
 
 def _plain(text: str) -> str:

@@ -103,6 +103,7 @@ class OpenAIChatModel:
             permitted=settings.permitted,
             left_out=settings.left_out,
             thinks_first=settings.thinks_first,
+            tokens=settings.tokens,
         )
 
     @property

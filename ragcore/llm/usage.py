@@ -141,12 +141,13 @@ class CostBudget:
     remaining: Decimal  # in the currency of the price table
     count: Callable[[str], int]
     estimated_tokens: int | None = None
+    count_of: Callable[[str], Callable[[str], int]] | None = None  # a model's own way to count; None: `count`
     takes_unknown: bool = False
     _paid: list[Decimal] = field(default_factory=list)
 
     def affords(self, tier: Tier, request: GenerationRequest) -> bool:
         """Whether this request to this model is within what is left."""
-        cost = estimate_cost(tier, self.tokens(request))
+        cost = estimate_cost(tier, self.tokens(request, tier.model))
         return self.takes_unknown if cost is None else cost <= self.remaining
 
     def pay(self, tier: Tier, usage: Usage) -> None:
@@ -155,11 +156,12 @@ class CostBudget:
         self._paid.append(cost)
         self.remaining -= cost
 
-    def tokens(self, request: GenerationRequest) -> int:
-        """The most that a request can use."""
+    def tokens(self, request: GenerationRequest, model: str = "") -> int:
+        """The most that a request can use, as the model counts."""
         if self.estimated_tokens is not None and not self._paid:
             return self.estimated_tokens
-        return message_tokens((message.content for message in request.messages), self.count) + request.max_tokens
+        count = self.count_of(model) if self.count_of is not None and model else self.count
+        return message_tokens((message.content for message in request.messages), count) + request.max_tokens
 
 
 def purpose_of_prompt(prompt: str) -> Purpose:

@@ -33,7 +33,8 @@ _O200K_PATTERN = (
 )
 _O200K_MIN_RANKS = 190_000  # o200k_base has 199,998 tokens, cl100k_base 100,256
 
-REMEMBERED_CHARACTERS = 8_000  # longer texts are counted each time
+REMEMBERED_CHARACTERS = 8_000  # longer texts are estimated each time
+REMEMBERED_TEXTS, REMEMBERED_LONG_TEXTS = 1024, 16  # counts of exact counters, of one process
 SENTENCE_LOSS = 0.2  # of the limit: so much may be given up to end truncated text with a sentence
 
 MESSAGE_TOKENS = 4  # role and separators of one message
@@ -123,21 +124,63 @@ class TokenizerJsonCounter:
         return _cut_within(text, places[limit - 1][1] if limit > 0 else 0, limit, self.count)
 
 
-def load_counter(file: Path) -> TokenCounter:
+class RememberingCounter:
+    """Implements ports.TokenCounter with another one, whose counts of the latest texts are remembered.
+
+    Passages, rules and earlier turns come into the prompt of many questions; the prompts themselves are counted more
+    than once for one answer.
+    """
+
+    def __init__(self, counter: TokenCounter) -> None:
+        self._counter = counter
+        self._short = lru_cache(maxsize=REMEMBERED_TEXTS)(counter.count)
+        self._long = lru_cache(maxsize=REMEMBERED_LONG_TEXTS)(counter.count)
+
+    def count(self, text: str) -> int:
+        """Tokens of a text."""
+        return self._short(text) if len(text) <= REMEMBERED_CHARACTERS else self._long(text)
+
+    def truncate(self, text: str, limit: int) -> str:
+        """See ports.TokenCounter."""
+        return text if self.count(text) <= limit else self._counter.truncate(text, limit)
+
+
+@dataclass(frozen=True, slots=True)
+class LargestCounter:
+    """Implements ports.TokenCounter for a text that any of several models may get: the largest of their counts."""
+
+    counters: tuple[TokenCounter, ...]
+
+    def count(self, text: str) -> int:
+        """The most tokens that a text has."""
+        return max(each.count(text) for each in self.counters)
+
+    def truncate(self, text: str, limit: int) -> str:
+        """See ports.TokenCounter: within the limit for each of them."""
+        for each in self.counters:
+            text = each.truncate(text, limit)
+        # a shorter beginning may have more tokens of another model than its share
+        while text and self.count(text) > limit:
+            text = _at_a_boundary(text, len(text) - 1)
+        return text
+
+
+def load_counter(file: Path, *, kind: str = "") -> TokenCounter:
     """The exact counter of a vocabulary file: `*.tiktoken`, or `*.json` as `tokenizer.json` of a model.
 
+    `kind`: which of both endings holds for a file of another name.
     Raises ValueError, whose message says what is wrong with the file.
     """
     kinds: dict[str, type[TiktokenCounter | TokenizerJsonCounter]]
     kinds = {".tiktoken": TiktokenCounter, ".json": TokenizerJsonCounter}
-    kind = kinds.get(file.suffix.lower())
-    if kind is None:
+    made_by = kinds.get(kind or file.suffix.lower())
+    if made_by is None:
         raise ValueError("must end in .tiktoken or .json")
     try:
         content = file.read_bytes()
     except OSError as problem:
         raise ValueError(f"cannot be read: {problem.strerror}") from problem
-    return kind(content)
+    return made_by(content)
 
 
 def _ranks(vocabulary: bytes) -> dict[bytes, int]:

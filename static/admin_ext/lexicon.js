@@ -24,7 +24,7 @@ async function send(address, values) {
   const found = await response.json();
   if (!response.ok) throw new Error(found.message);
   count.textContent = found.count_words;
-  suggested.textContent = found.left ? ` (${found.left})` : "";
+  suggested.textContent = found.suggested ? ` (${found.suggested})` : "";
   return found;
 }
 

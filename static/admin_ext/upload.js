@@ -29,7 +29,9 @@ function readableSize(bytes) {
 }
 
 function chosenSets() {
-  return [...form.querySelectorAll("input[name=sets]:checked")].map((box) => box.value);
+  const chosen = [...form.querySelectorAll("input[name=sets]:checked")].map((box) => box.value);
+  const leading = form.elements.leading?.value;
+  return chosen.includes(leading) ? [leading, ...chosen.filter((id) => id !== leading)] : chosen;
 }
 
 /** The row of a file until the server has it, with the functions that change it. */
@@ -109,7 +111,19 @@ function enqueue(files) {
   begin(small);
 }
 
+/* The set whose settings decide is asked for where several are chosen, and is one of them. */
+function leadingShow() {
+  const choice = form.elements.leading;
+  if (!choice) return;
+  const chosen = chosenSets();
+  for (const option of choice.options) option.hidden = option.disabled = !chosen.includes(option.value);
+  if (!chosen.includes(choice.value)) choice.value = chosen[0] ?? "";
+  choice.closest("[data-leading]").hidden = chosen.length < 2;
+}
+
+leadingShow();
 form.addEventListener("change", (event) => {
+  if (event.target.name === "sets") leadingShow();
   if (event.target.name !== "sets" || !withoutSets.length || !chosenSets().length) return;
   setsHint.textContent = "";
   enqueue(withoutSets.splice(0));

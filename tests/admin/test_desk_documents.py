@@ -210,6 +210,22 @@ def test_a_version_that_was_never_made_is_not_said_to_have_earlier_options(admin
     assert "Made with earlier settings" not in page
 
 
+def test_a_document_says_whose_settings_it_was_processed_with(owner, own_set):
+    document = make_document("notes", own_set)
+    version, hidden = document.live_version, make_set("hidden", visibility="members")
+
+    def told(sets):
+        version.pipeline, version.pipeline_sets = "ab" * 32, sets
+        version.save()
+        page = signed_in(owner).get(page_of(document), {"view": "about"}).content.decode()
+        return [" ".join(line.split()) for line in re.findall(r"Processed with the settings of: ([^<]*)", page)]
+
+    assert told([own_set.pk]) == [own_set.shown_name]
+    assert told([hidden.pk]) == ["a set that you cannot see"]
+    assert told([]) == ["site default"]
+    assert told(None) == []
+
+
 def test_a_list_of_many_sets_is_cut_and_told_in_full_on_hover(administrator, own_set):
     make_document("notes", own_set, make_set("beta"), make_set("gamma"), make_set("delta"))
 

@@ -329,6 +329,18 @@ def test_files_can_be_uploaded_without_scripts_and_each_fault_is_told(owner, own
     assert "1 file is being processed." in texts
 
 
+def test_of_several_sets_the_uploader_says_whose_settings_hold(owner, own_set):
+    other = make_set("beta", owners=[owner])
+    client, address = signed_in(owner), reverse("admin:knowledge_document_upload")
+    file = SimpleUploadedFile("a.md", b"# A\n\ntext")
+
+    page = client.get(address).content.decode()
+    client.post(address, {"sets": [own_set.pk, other.pk], "leading": other.pk, "files": [file]})
+
+    assert 'name="leading"' in page
+    assert Document.objects.get().leading_set == other
+
+
 def test_uploading_into_the_set_of_another_owner_stores_nothing(owner, own_set, other_set):
     file = SimpleUploadedFile("a.md", b"# A\n\ntext")
 

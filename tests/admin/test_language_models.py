@@ -248,3 +248,18 @@ def test_who_deletes_a_model_reads_what_stays(administrator, llm):
 
     assert "Its profile stays" in page
     assert "cannot be undone" not in page
+
+
+def test_a_file_that_is_no_tokenizer_is_refused_beside_its_field(administrator, llm, settings, tmp_path):
+    settings.DATA_DIR = tmp_path
+    (tmp_path / "models").mkdir()
+    (tmp_path / "models" / "config.json").write_text("{}")
+    client = signed_in(administrator)
+
+    refused = client.post(f"{LIST}add/", form(llm.url, tokenizer="config.json"))
+    with translation.override("zh-hans"):
+        missing = client.post(f"{LIST}add/", form(llm.url, tokenizer="none"), HTTP_ACCEPT_LANGUAGE="zh-hans")
+
+    assert "is no tokenizer" in str(refused.context["adminform"].form.errors["tokenizer"])
+    assert "none" in str(missing.context["adminform"].form.errors["tokenizer"])
+    assert not LanguageModel.objects.exists()

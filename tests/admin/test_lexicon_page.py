@@ -117,6 +117,44 @@ def test_the_queue_begins_with_the_most_doubtful_and_is_worked_off_by_scripts(ow
     assert client.post(DECIDE, {"set": own_set.pk, "term": "x", "status": "approved"}, **SCRIPT).status_code == 409
 
 
+def test_suggestions_are_filtered_by_the_score_of_the_model(owner, own_set):
+    for text, score in (("likely", 0.9), ("unlikely", 0.1), ("unscored", None)):
+        suggest(owner, text, 0.5, set_id=own_set.pk, model_score=score)
+    client, here = signed_in(owner), {"set": own_set.pk}
+
+    everything = client.get(REVIEW, here).content.decode()
+    low = client.get(REVIEW, {**here, "model": "low"}).content.decode()
+
+    assert all(f">{text}<" in everything for text in ("likely", "unlikely", "unscored"))
+    assert "Model: 0.90" in everything
+    assert ">unlikely<" in low
+    assert not any(f">{text}<" in low for text in ("likely", "unscored"))
+    assert "1 suggestion is waiting." in low
+    assert ">unscored<" in client.get(REVIEW, {**here, "model": "none"}).content.decode()
+    assert ">likely<" in client.get(LIST, {**here, "model": "high"}).content.decode()
+    exported = client.get(EXPORT, here).content
+    assert b"likely,other,term,,,,candidate,0.9\r\n" in exported or b"likely,en,term,,,,candidate,0.9\r\n" in exported
+    term = LexiconTerm.objects.get(text="unlikely")
+    decided = {**here, "term": term.pk, "status": "rejected"}
+    done = client.post(f"{DECIDE}?model=low", decided, **SCRIPT).json()
+    assert (done["left"], done["suggested"]) == (0, 2)
+    assert client.post(f"{DECIDE}?model=low", decided).url.endswith("&model=low")
+
+
+def test_a_search_is_started_with_what_is_ticked(owner, own_set):
+    client, mine = signed_in(owner), reverse("admin:knowledge_lexiconterm_mine")
+
+    page = client.get(LIST, {"set": own_set.pk}).content.decode()
+    client.post(mine, {"set": own_set.pk, "compounds_only": "on"})
+
+    assert "compounds_only" in page
+    assert "asks_model" not in page  # there is none
+    run = Job.objects.get()
+    assert run.arguments == {
+        "set_id": own_set.pk, "asks_model": False, "compounds_only": True, "learns_general": False,
+    }  # fmt: skip
+
+
 @pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "gb18030", "utf-16"])
 def test_files_are_read_in_usual_encodings_with_the_faults_of_each_line(owner, own_set, encoding):
     content = "术语,同义词,译文\n波束管理,波束控制|波束治理,beam management\n,leer,\n长" + "长" * 200 + ",,\n"

@@ -9,8 +9,9 @@ import pytest
 from django.core.files.uploadedfile import SimpleUploadedFile
 
 from knowledge.api import documents
-from knowledge.models import Document
+from knowledge.models import Document, KnowledgeSet
 from tests.api.world import document_make, error_of, fields_of, set_make
+from tests.factories import run_job
 
 DOCUMENTS = "/api/v1/documents"
 
@@ -48,6 +49,24 @@ def test_an_upload_is_taken_and_can_be_followed(world, alice):
     assert [version["number"] for version in document["versions"]] == [1]
     job = alice.get(f"/api/v1/jobs/{answer['job_id']}").json()
     assert job == job | {"state": "queued", "total": 1, "done": 0, "failed": 0, "errors": []}
+
+
+def test_a_version_names_its_pipeline(world, alice, bob):
+    hidden = set_make(world.alice, visibility="members")
+    shared = set_make(world.alice, visibility="everyone")
+    taken = upload(alice, hidden, shared).json()
+    address = f"{DOCUMENTS}/{taken['document_id']}"
+    assert [version["pipeline"] for version in alice.get(address).json()["versions"]] == [None]
+
+    run_job(taken["job_id"])
+
+    (own,) = alice.get(address).json()["versions"]
+    (of_others,) = bob.get(address).json()["versions"]
+    assert own["pipeline"] == {"sets": [hidden.pk], "sha256": own["pipeline"]["sha256"], "is_current": True}
+    assert len(own["pipeline"]["sha256"]) == 64
+    assert of_others["pipeline"] == {**own["pipeline"], "sets": []}  # nothing of sets that they cannot see
+    KnowledgeSet.objects.filter(pk=hidden.pk).update(options={"chunking": {"max_tokens": 300}})
+    assert alice.get(address).json()["versions"][0]["pipeline"]["is_current"] is False
 
 
 def test_the_same_bytes_again_merge_the_sets(world, alice):

@@ -19,13 +19,15 @@ from chat.attachments.files import MOST_FILES, MOST_WAITING, attachment_add, att
 from chat.attachments.reading import attachments_expire
 from chat.attachments.search import attached_load
 from chat.concurrency.executors import run_db
+from chat.concurrency.redis_client import client, events_key
 from chat.errors import AttachmentTooLargeError, TooManyAttachmentsError
 from chat.jobs.read_attachment import ReadAttachment
 from chat.models import Attachment, AttachmentCitation, AttachmentPassage, Conversation, Message, MessageCitation
+from chat.turns.stream_reader import read_events
 from knowledge import model_registry
 from knowledge.models import Document
 from ragcore.errors import EmptyDocumentError, UnsupportedFormatError
-from tests.chat.conftest import Api
+from tests.chat.conftest import Api, sse
 from tests.chat.reading import attachment_read, reading_of
 from tests.factories import make_admin, make_user
 from tests.ragcore.parsing.build import docx_bytes, pdf_bytes
@@ -194,6 +196,32 @@ async def test_an_answer_quotes_the_file_and_its_source_can_be_opened(api, world
     assert "Attached file" in turn
     assert content == TEXT.encode()
     assert file["Content-Disposition"].startswith("attachment")
+
+
+async def test_a_stream_shows_the_cited_file_to_its_person_and_to_nobody_else(api, world):
+    row = await run_db(attach, world.reader)
+    response = await api.post("/api/v1/rag/generate/stream", {"query": QUESTION, "attachments": [str(row.key)]})
+    told = await sse(response)
+    message_id = next(event["message_id"] for event in told if event["type"] == "context")
+    others = [await run_db(make_user), await run_db(make_admin)]
+
+    async def shown(person):
+        scope = await run_db(scope_for, person)
+        events = [event async for event in read_events(message_id, scope=scope)]
+        return next(event.data["citations"] for event in events if event.type == "citations")
+
+    for _way in ("as it was streamed", "as it is stored"):
+        own = await shown(world.reader)
+        assert {(one["attachment_id"], one["title"]) for one in own} == {(str(row.key), "travel.md")}
+        assert any("34 euros" in one["content"] for one in own)
+        for person in others:
+            hidden = await shown(person)
+            assert len(hidden) == len(own)
+            assert not [one for one in hidden if one["title"] or one["content"] or one["attachment_id"]]
+            assert str(row.key) not in json.dumps(hidden)
+        await client().delete(events_key(message_id))
+    (citations,) = [event["citations"] for event in told if event["type"] == "citations"]
+    assert {one["title"] for one in citations} == {"travel.md"}
 
 
 async def test_the_same_question_is_never_answered_from_the_cache_of_a_file(api, world):

@@ -1,15 +1,19 @@
 """Searches for terms: what they read, what they leave to people, and the contract of all background work."""
 
+import json
+import re
+
 import pytest
 
 from accounts.models import User
 from knowledge.models import LexiconChange, LexiconTerm
-from knowledge.services.lexicon import change_undo, mining_start, term_save, terms_delete
+from knowledge.services.lexicon import MiningOptions, change_undo, mining_start, term_save, terms_decide, terms_delete
 from knowledge.services.lexicon.files import lexicon_import
 from knowledge.services.lexicon.mining import MinedLexicon, suggestions_store
 from ragcore.text.mining.candidates import TermCandidate
 from tests.factories import ingest, make_admin, make_set, scope_of
 from tests.migrating import long_released, migrations_apply, migrations_unapply
+from tests.scripted_llm import Reply, serving
 from tests.work.contract import KindContract, work_off
 from work.claims import jobs_sweep
 from work.models import Job
@@ -75,8 +79,13 @@ def test_what_is_deleted_together_is_undone_together(owner, common):
 # ── what is read, and quoted ────────────────────────────────────────────────────────────────────
 
 
-def mined(person, home=None):
-    run = mining_start(scope=scope_of(person), actor=person, set_id=home.pk if home else None)
+def mined(person, home=None, **options):
+    run = mining_start(
+        scope=scope_of(person),
+        actor=person,
+        set_id=home.pk if home else None,
+        options=MiningOptions(**options),
+    )
     work_off(run)
     assert run.state == "done"
     return {term.text: term for term in LexiconTerm.objects.filter(knowledge_set=home)}
@@ -124,6 +133,87 @@ def test_administrators_search_for_their_own_tenant(owner, common):
     ingest(owner, common, open=OPEN)
 
     assert mined(make_admin(tenant=owner.tenant)).keys() == {"CA"}
+
+
+# ── a language model's say ──────────────────────────────────────────────────────────────────────
+
+
+SCORES = {"CA": 0.9, "BFR": 0.2}
+
+
+def judging(request):
+    """As a model that knows the terms of SCORES."""
+    numbered = re.findall(r"^(\d+)\. (\w+)", request.body["messages"][0]["content"], re.M)
+    scores = [{"number": int(number), "score": SCORES[word]} for number, word in numbered]
+    return Reply(texts=(json.dumps({"scores": scores}),))
+
+
+@pytest.fixture
+def model(settings):
+    with serving() as server:
+        server.respond = judging
+        settings.LLM_BASE_URL, settings.LLM_MODEL = server.url, "light"
+        yield server
+
+
+def test_a_language_model_scores_suggestions_once(owner, common, model):
+    ingest(owner, common, open=OPEN, closed=CLOSED)
+
+    terms = mined(owner, common, asks_model=True)
+
+    assert {text: term.model_score for text, term in terms.items()} == SCORES
+    assert terms["BFR"].score > 0.5  # of the statistics, as before
+    assert len(model.requests) == 1
+    assert common.name in model.requests[0].body["messages"][0]["content"]
+    figures = Job.objects.latest("pk").figures
+    assert (figures["scored"], figures["unscored"]) == (2, 0)
+    terms_decide(scope=scope_of(owner), actor=owner, term_ids=[terms["CA"].pk], status="approved")
+    assert mined(owner, common, asks_model=True)["BFR"].model_score == 0.2
+    assert len(model.requests) == 1  # what is decided or scored is not asked about again
+
+
+def test_without_being_wanted_no_model_is_asked(owner, common, model):
+    ingest(owner, common, open=OPEN)
+
+    assert mined(owner, common)["CA"].model_score is None
+    assert model.requests == []
+
+
+@pytest.mark.parametrize("reply", [Reply(status=400), Reply(texts=("I would rather not.",))])
+def test_a_search_is_complete_where_the_model_fails(owner, common, model, reply):
+    model.respond = lambda _request: reply
+    ingest(owner, common, open=OPEN, closed=CLOSED)
+
+    terms = mined(owner, common, asks_model=True)
+
+    assert {text: term.model_score for text, term in terms.items()} == {"CA": None, "BFR": None}
+    assert Job.objects.latest("pk").figures == {"found": 2, "scored": 0, "unscored": 2}
+    model.respond = judging
+    assert mined(owner, common, asks_model=True)["CA"].model_score == 0.9  # the next search asks again
+
+
+def test_a_model_that_fails_again_and_again_is_left_alone(owner, common, model, monkeypatch):
+    monkeypatch.setattr("knowledge.services.lexicon.model_filter.AT_ONCE", 1)
+    monkeypatch.setattr("knowledge.services.lexicon.model_filter.MOST_FAILURES", 1)
+    model.respond = lambda _request: Reply(status=400)
+    ingest(owner, common, open=OPEN, closed=CLOSED)
+
+    assert len(mined(owner, common, asks_model=True)) == 2
+    assert len({request.body["messages"][0]["content"] for request in model.requests}) == 1
+
+
+def test_without_a_model_there_are_no_scores_and_no_fault(owner, common):
+    ingest(owner, common, open=OPEN)
+
+    assert mined(owner, common, asks_model=True)["CA"].model_score is None
+
+
+def test_a_search_may_suggest_nouns_only(owner, common):
+    texts = {f"text{n}": f"They send packets {n}. We send packets, and you send packets {n}." for n in range(4)}
+    ingest(owner, common, **texts)
+
+    assert "send packets" not in mined(owner, common, compounds_only=True)
+    assert "send packets" in mined(owner, common)
 
 
 # ── as background work ──────────────────────────────────────────────────────────────────────────

@@ -8,8 +8,10 @@ from accounts.errors import NotAllowedError
 from knowledge.models import Document, SiteOptions
 from knowledge.selectors.options import GROUPS, options_shown, pipeline_options
 from knowledge.services.options import set_options_update, site_options_update
+from knowledge.services.reingest import document_rebuild
 from ragcore.errors import InvalidOptionsError
-from tests.factories import make_admin, make_set, make_user, scope_of
+from ragcore.options import ChunkingOptions
+from tests.factories import make_admin, make_set, make_user, run_job, scope_of
 from tests.knowledge.uploads import upload
 
 pytestmark = pytest.mark.django_db
@@ -105,8 +107,8 @@ def test_only_owners_change_a_set_and_only_administrators_the_site():
     assert not SiteOptions.objects.exists()
 
 
-def test_the_first_set_that_configures_a_group_decides_about_a_document():
-    owner = make_user()
+def configured_sets(owner):
+    """One that inherits everything, and two with options of their own."""
     plain, first, second = (make_set(owners=[owner]) for _ in range(3))
     set_options_update(scope=scope_of(owner), actor=owner, set_id=first.pk, options={"chunking": {"max_tokens": 300}})
     set_options_update(
@@ -115,12 +117,61 @@ def test_the_first_set_that_configures_a_group_decides_about_a_document():
         set_id=second.pk,
         options={"chunking": {"max_tokens": 400}, "representations": {"tables": False}},
     )
+    return plain, first, second
+
+
+@pytest.mark.parametrize(
+    ("order", "max_tokens", "tables"),
+    [((1, 2, 0), 300, True), ((2, 1, 0), 400, False), ((0, 1, 2), ChunkingOptions().max_tokens, True)],
+)
+def test_the_set_that_an_upload_names_first_decides_about_the_document(order, max_tokens, tables):
+    owner = make_user()
+    sets = configured_sets(owner)
+    named = [sets[at] for at in order]
+    document = upload(owner, *named).document
+
+    options = pipeline_options(documents=[document])[document.pk]
+
+    assert (options.chunking.max_tokens, options.representations.tables) == (max_tokens, tables)
+    assert options.sets == (named[0].pk,)
+    upload(owner, *reversed(named))  # the same bytes again: it stays with the set that it is in already
+    document.refresh_from_db()
+    assert pipeline_options(documents=[document])[document.pk] == options
+
+
+def test_without_the_set_that_was_named_first_the_first_one_that_configures_a_group_decides():
+    owner = make_user()
+    plain, first, second = configured_sets(owner)
     document = upload(owner, plain, first, second).document
+    document.sets.remove(plain)
 
     options = pipeline_options(documents=[document])[document.pk]
 
     assert options.chunking.max_tokens == 300
     assert options.representations.tables is False
+    assert options.sets == (first.pk, second.pk)
+    upload(owner, second)  # sent again, into a set that leads it from now on
+    document.refresh_from_db()
+    assert pipeline_options(documents=[document])[document.pk].chunking.max_tokens == 400
+
+
+def test_a_version_says_whose_options_it_was_made_with_also_when_it_is_made_again():
+    owner = make_user()
+    _plain, first, second = configured_sets(owner)
+    result = upload(owner, second, first)
+    run_job(result.job.pk)
+    document = Document.objects.get(pk=result.document.pk)
+    former = document.live_version
+    assert former.pipeline_sets == [second.pk]
+    assert former.pipeline == pipeline_options(documents=[document])[document.pk].sha256
+
+    document.sets.remove(second)
+    job = document_rebuild(scope=scope_of(owner), actor=owner, document_id=document.pk)
+    run_job(job.pk)
+
+    document.refresh_from_db()
+    assert document.live_version.pipeline_sets == [first.pk]
+    assert document.live_version.pipeline != former.pipeline
 
 
 def test_a_document_that_is_not_cut_overrules_its_sets():

@@ -109,6 +109,7 @@ def _values(read: ReadDocument) -> dict[str, Any]:
         "title": title_by_content(read.document, name=read.item.version.file_name)[:512],
         "pages": read.document.pages,
         "pipeline": read.options.sha256,
+        "pipeline_sets": list(read.options.sets),
         "text_sha256": hashlib.sha256(" ".join(text.split()).casefold().encode()).hexdigest(),
         "sketch": sketch(text).tobytes(),
     }

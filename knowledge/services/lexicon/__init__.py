@@ -1,6 +1,6 @@
 """The lexicon: editing terms, files, publishing, and finding terms in documents."""
 
-from knowledge.services.lexicon.mining import mining_cancel, mining_start
+from knowledge.services.lexicon.mining import MiningOptions, mining_cancel, mining_start
 from knowledge.services.lexicon.publishing import (
     lexicon_publish,
     lexicon_publish_cancel,
@@ -12,6 +12,7 @@ from knowledge.services.lexicon.remedies import synonym_add, synonym_undo
 from knowledge.services.lexicon.terms import change_undo, term_delete, term_save, terms_decide, terms_delete
 
 __all__ = [
+    "MiningOptions",
     "change_undo",
     "lexicon_publish",
     "lexicon_publish_cancel",

@@ -9,8 +9,9 @@ it. The reading is background work: `knowledge/jobs/mine_terms.py`.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass, fields
 from datetime import datetime
+from typing import Any
 
 from django.db import transaction
 from django.db.models import QuerySet
@@ -42,8 +43,25 @@ class MinedLexicon:
     author: User | None
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MiningOptions:
+    """What a search for terms does besides reading."""
+
+    asks_model: bool = False  # the language model scores the candidates, where there is one
+    compounds_only: bool = False  # of frequent phrases only nouns with nouns or adjectives before them
+    learns_general: bool = True  # phrases of general frequent words are examples of what is no term
+
+    @classmethod
+    def of(cls, arguments: Mapping[str, Any]) -> MiningOptions:
+        """Those of a job; what it does not name is as usual."""
+        return cls(**{each.name: arguments[each.name] for each in fields(cls) if each.name in arguments})
+
+
+USUAL_MINING = MiningOptions()
+
+
 @transaction.atomic
-def mining_start(*, scope: Scope, actor: User, set_id: int | None = None) -> Job:
+def mining_start(*, scope: Scope, actor: User, set_id: int | None = None, options: MiningOptions = USUAL_MINING) -> Job:
     """Search the documents of a set for terms, or (None) those of the sets of the tenant that are open to everyone.
 
     Raises NotFoundError, NotAllowedError, MissingRightError, LexiconTermError while such a search is under way.
@@ -54,11 +72,12 @@ def mining_start(*, scope: Scope, actor: User, set_id: int | None = None) -> Job
         tenant_id=home.tenant_id if home is not None else scope.tenant_id,
         author=actor,
         subject=lexicon_subject(set_id),
-        arguments={"set_id": set_id},
+        arguments={"set_id": set_id, **asdict(options)},
     )
     if not started.is_new:
         raise LexiconTermError("busy")
-    audit_record(actor=actor, action="lexicon.mine", target=home.name if home else "tenant", run=started.job.pk)
+    target = home.name if home else "tenant"
+    audit_record(actor=actor, action="lexicon.mine", target=target, run=started.job.pk, **asdict(options))
     return started.job
 
 
@@ -118,13 +137,15 @@ def _open_update(rows: QuerySet[LexiconTerm], again: Mapping[int, TermCandidate]
     for term in terms:
         one = again[term.pk]
         term.score = one.score
+        if one.model_score is not None:
+            term.model_score = one.model_score
         if one.synonyms and not term.synonyms and term.pk not in changed:
             term.synonyms = list(one.synonyms)
             term.clearance = max(term.clearance, one.level)
         if one.evidence and one.level <= term.clearance:
             term.evidence, term.evidence_version = one.evidence[:EVIDENCE_CHARACTERS], one.source
-    fields = ["score", "synonyms", "clearance", "evidence", "evidence_version"]
-    LexiconTerm.objects.bulk_update(terms, fields, batch_size=500)
+    columns = ["score", "model_score", "synonyms", "clearance", "evidence", "evidence_version"]
+    LexiconTerm.objects.bulk_update(terms, columns, batch_size=500)
 
 
 def _suggestion(lexicon: MinedLexicon, one: TermCandidate) -> LexiconTerm | None:
@@ -139,6 +160,7 @@ def _suggestion(lexicon: MinedLexicon, one: TermCandidate) -> LexiconTerm | None
         author=lexicon.author,
         origin=LexiconTerm.Origin.MINED,
         score=one.score,
+        model_score=one.model_score,
         evidence=one.evidence[:EVIDENCE_CHARACTERS],
         evidence_version=one.source if one.evidence else None,
         clearance=one.level,

@@ -23,6 +23,7 @@ from ragcore.text.csv_rows import csv_line, unescaped_cell
 
 COLUMNS = ("term", "language", "kind", "long_form", "synonyms", "translations", "status")
 ABBREVIATION = "abbreviation"  # a further column that is read
+MODEL_SCORE = "model_score"  # a further column that is written, and not read: a file says nothing of our model
 ALIASES = {  # heads that people write
     "text": "term",
     "术语": "term",
@@ -144,10 +145,11 @@ def _by_label(column: str) -> dict[str, str]:
 
 
 def table_of(terms: Iterable[LexiconTerm], *, separator: str) -> str:
-    """The terms of a lexicon as a table that `table_entries` reads again."""
-    lines = [csv_line(COLUMNS, separator=separator)]
+    """The terms of a lexicon as a table that `table_entries` reads again, without the score of the language model."""
+    lines = [csv_line((*COLUMNS, MODEL_SCORE), separator=separator)]
     for term in terms:
+        score = "" if term.model_score is None else f"{term.model_score:g}"
         names = (APART.join(term.synonyms), APART.join(term.translations))
-        cells = (term.text, term.language, term.kind, term.long_form, *names, term.status)
+        cells = (term.text, term.language, term.kind, term.long_form, *names, term.status, score)
         lines.append(csv_line(cells, separator=separator, is_read_again=True))
     return "".join(lines)

@@ -6,7 +6,7 @@ import logging
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from math import exp, isfinite, prod
+from math import exp, isfinite, log, prod
 from typing import Any
 
 from ragcore.errors import RagError, RerankerRefusedError
@@ -119,7 +119,8 @@ class WeighQuality:
     """Order by similarity * min(words / 100, 1.2) * weight of the document * rating / 5 where it is rated.
 
     `only_weight`: by similarity * weight alone, and only where a weight is another one than 1: otherwise nothing is
-    ordered or scored.
+    ordered or scored. The scores stay on the scale that they came on, and those of weight 1 as they are, see
+    `weighed_on_scale`.
 
     The similarity is the last score on a scale of (0, 1]: 1 / (1 + exp(-x)) for a reranker whose scores mean
     something by themselves (logits), 1 / (1 + (best - x) / cliff) for one where only differences do, which is one half
@@ -137,11 +138,14 @@ class WeighQuality:
             return state
         similarities = similarities_of([_last(c) for c in loaded], state.scale)
         weighed: list[Candidate] = []
-        scores: dict[int, float] = {}
+        products: list[float] = []
         for candidate, similarity in zip(loaded, similarities, strict=True):
             factors = {"similarity": similarity, **self._factors(candidate.passage, ports.tokenizer)}
             weighed.append(candidate.explained("weigh.quality", factors))
-            scores[candidate.chunk] = prod(factors.values())
+            products.append(prod(factors.values()))
+        if self.only_weight:
+            products = weighed_on_scale(products, [_last(c) for c in loaded], similarities, state.scale)
+        scores = {candidate.chunk: product for candidate, product in zip(loaded, products, strict=True)}
         return replace(state, candidates=tuple(weighed)).ranked("weigh.quality", scores, keep=len(weighed))
 
     def _factors(self, passage: Passage | None, tokenizer: Tokenizer) -> dict[str, float]:
@@ -165,6 +169,43 @@ def similarities_of(scores: Sequence[float], scale: ScoreScale | None) -> list[f
     else:
         mapped = [1 / (1 + exp(-max(score, -50.0))) for score in scores]
     return [min(max(value, LEAST), 1.0) for value in mapped]
+
+
+def weighed_on_scale(
+    products: Sequence[float], scores: Sequence[float], similarities: Sequence[float], scale: ScoreScale | None
+) -> list[float]:
+    """The products of similarity and weight in the same order on the scale of the scores that they were made of.
+
+    What has the weight 1 keeps its score. Only fused scores, which end at 1, are all divided by the best one where a
+    product exceeds that. A logit has no value for a product of 1 and more: it goes on above the best score by what the
+    product exceeds 1.
+    """
+    best = max(scores)
+    if scale is None and max(products) > 1 and best <= 1:
+        return [product / max(products) for product in products]
+    if scale is None:
+        back = [product * max(best, 1.0) for product in products]
+    elif scale.low is None:
+        back = [best - scale.cliff * (1 / product - 1) for product in products]
+    else:
+        most = max(best, _logit(1 - LEAST))
+        back = [most + product - 1 if product >= 1 else min(_logit(product), most) for product in products]
+    return [
+        score if product == similarity > LEAST else value
+        for score, product, similarity, value in zip(scores, products, similarities, back, strict=True)
+    ]
+
+
+def is_on_scale(candidate: Candidate) -> bool:
+    """Whether the last score of a candidate is on the scale of the reranker, if one gave scores."""
+    stage_name = list(candidate.scores)[-1] if candidate.scores else ""
+    return stage_name == "rerank" or (
+        stage_name == "weigh.quality" and candidate.detail[stage_name].keys() == {"similarity", "weight"}
+    )
+
+
+def _logit(share: float) -> float:
+    return log(share / (1 - share))
 
 
 def _last(candidate: Candidate) -> float:

@@ -10,6 +10,7 @@ from typing import Any
 from ragcore.labels import gettext_noop as _
 from ragcore.ports import Ports
 from ragcore.retrieval.pipeline import stage
+from ragcore.retrieval.stages.rerank import is_on_scale
 from ragcore.types import Candidate, ScoreScale, State, UseHint
 
 
@@ -34,9 +35,9 @@ class WeighUse:
         scores: dict[int, float] = {}
         explained: list[Candidate] = []
         for place, candidate in enumerate(state.candidates, 1):
-            stage_name, score = _last(candidate)
+            score = _last(candidate)
             value = value_of(by_chunk.get(candidate.chunk, ()))
-            shift = self.most * value * _unit(stage_name, score, state.scale)
+            shift = self.most * value * _unit(candidate, score, state.scale)
             scores[candidate.chunk] = score + shift
             if shift:
                 candidate = candidate.explained("use", _told(by_chunk[candidate.chunk], value, shift, place))
@@ -55,13 +56,12 @@ def value_of(hints: Sequence[UseHint]) -> float:
     return mean * max(hint.nearness for hint in hints)
 
 
-def _last(candidate: Candidate) -> tuple[str, float]:
-    """The stage of the last score, and the score."""
-    return list(candidate.scores.items())[-1] if candidate.scores else ("", 0.0)
+def _last(candidate: Candidate) -> float:
+    return list(candidate.scores.values())[-1] if candidate.scores else 0.0
 
 
-def _unit(stage_name: str, score: float, scale: ScoreScale | None) -> float:
-    return scale.cliff if stage_name == "rerank" and scale is not None else abs(score)
+def _unit(candidate: Candidate, score: float, scale: ScoreScale | None) -> float:
+    return scale.cliff if scale is not None and is_on_scale(candidate) else abs(score)
 
 
 def _told(hints: Sequence[UseHint], value: float, shift: float, place: int) -> dict[str, Any]:

@@ -11,6 +11,7 @@ from ragcore.ports import Tokenizer
 from ragcore.text.mining.abbreviations import find_abbreviations, merged_abbreviations, singular
 from ragcore.text.mining.bilingual import find_translations, merged_translations
 from ragcore.text.mining.classifier import is_readable_term, phrase_scores
+from ragcore.text.mining.general_words import is_general
 from ragcore.text.mining.pairs import NamePair
 from ragcore.text.mining.phrases import Phrase, PhraseCounter
 from ragcore.text.mining.synonyms import LikelySynonym
@@ -41,6 +42,7 @@ class TermCandidate:
     source: int | None = None  # the document of the evidence, as the caller named it
     level: int = 0  # clearance of the lowest document that has it
     count: int = 1
+    model_score: float | None = None  # the same as a language model judges it; None: it was not asked
 
 
 @dataclass(slots=True)
@@ -69,8 +71,18 @@ class TermMiner:
         self.translations += both
         self.counter.add(text, level=level)
 
-    def candidates(self, *, reviewed: Mapping[str, bool] | None = None) -> list[TermCandidate]:
-        """The best MOST_CANDIDATES, each term once. `reviewed`: what people have decided, by `term_words`."""
+    def candidates(
+        self,
+        *,
+        reviewed: Mapping[str, bool] | None = None,
+        compounds_only: bool = False,
+        learns_general: bool = False,
+    ) -> list[TermCandidate]:
+        """The best MOST_CANDIDATES, each term once. `reviewed`: what people have decided, by `term_words`.
+
+        `compounds_only`: of frequent phrases those alone that are nouns with nouns or adjectives before them;
+        `learns_general`: phrases of general words are learnt from as what is no term.
+        """
         pairs = self._paired()
         by_key = {_term_key(candidate): candidate for candidate in pairs}
         defined = {
@@ -81,10 +93,15 @@ class TermMiner:
         }
         positives = {term_words(name, self.tokenizer) for name in defined}
         phrases = [phrase for phrase in self.counter.phrases() if is_readable_term(phrase.text)]
-        scores = phrase_scores(phrases, positives=positives, reviewed=reviewed)
+        general = is_general if learns_general else None
+        scores = phrase_scores(phrases, positives=positives, reviewed=reviewed, general=general)
         scored = sorted(zip(phrases, scores, strict=True), key=lambda pair: -pair[1])
         defined_lower = {name.lower() for name in defined}
-        terms = [_of_phrase(phrase, score) for phrase, score in scored if score >= LEAST_SCORE]
+        terms = [
+            _of_phrase(phrase, score)
+            for phrase, score in scored
+            if score >= LEAST_SCORE and (phrase.is_compound or not compounds_only)
+        ]
         for candidate in _with_variants([term for term in terms if term.text.lower() not in defined_lower]):
             by_key.setdefault(_term_key(candidate), candidate)
         return sorted(by_key.values(), key=lambda candidate: (-candidate.score, candidate.text))[:MOST_CANDIDATES]

@@ -1,14 +1,14 @@
 """Which phrases are terms: learnt from surely good ones and noisy others, averaged over many small models.
 
 As AutoPhrase (Shang et al. 2018): positives are names that the documents define themselves, negatives a random sample
-of the other phrases, of which few are terms. Each model sees another sample; the mean of all is the score. What a
-reviewer has approved or rejected counts more.
+of the other phrases, of which few are terms, and where that is wanted phrases of general words. Each model sees another
+sample; the mean of all is the score. What a reviewer has approved or rejected counts more.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 
 import numpy as np
 import numpy.typing as npt
@@ -26,6 +26,7 @@ USUAL_BIAS = -7.0
 SEED = 11
 
 Matrix = npt.NDArray[np.float64]
+Flags = npt.NDArray[np.bool_]
 
 
 def phrase_scores(
@@ -33,9 +34,11 @@ def phrase_scores(
     *,
     positives: Collection[str],
     reviewed: Mapping[str, bool] | None = None,
+    general: Callable[[str], bool] | None = None,
 ) -> list[float]:
     """How likely each phrase is a term, 0 to 1. `positives`: keys of names that the documents define; `reviewed`:
-    what people have decided, by key."""
+    what people have decided, by key; `general`: whether a phrase, by its key, is surely of no domain, so that it is a
+    negative to learn from."""
     if not phrases:
         return []
     figures = np.array([phrase.figures() for phrase in phrases])
@@ -45,10 +48,11 @@ def phrase_scores(
     usual = _sigmoid(figures @ np.array(USUAL) + USUAL_BIAS)
     if good.sum() < LEAST_POSITIVES or good.all():
         return [float(score) for score in np.where(decided >= 0, np.where(decided == 1, 0.99, 0.01), usual)]
+    surely_not = ~good & np.array([general is not None and general(_key(phrase)) for phrase in phrases])
     random = np.random.default_rng(SEED)
     total = np.zeros(len(phrases))
     for _ in range(MODELS):
-        total += _one_model(figures, good, decided, random)
+        total += _one_model(figures, good, surely_not, decided, random)
     # the mean of what these documents taught and of what is usual
     mixed = 0.7 * total / MODELS + 0.3 * usual
     return [float(score) for score in np.where(decided >= 0, np.where(decided == 1, 0.99, 0.01), mixed)]
@@ -58,13 +62,13 @@ def _key(phrase: Phrase) -> str:
     return phrase.key
 
 
-def _one_model(figures: Matrix, good: npt.NDArray[np.bool_], decided: Matrix, random: np.random.Generator) -> Matrix:
+def _one_model(figures: Matrix, good: Flags, surely_not: Flags, decided: Matrix, random: np.random.Generator) -> Matrix:
     """Logistic regression on one sample, by gradient descent with momentum."""
-    positives, negatives = np.flatnonzero(good), np.flatnonzero(~good)
+    positives = np.flatnonzero(good)
     rows = np.concatenate(
         [
             random.choice(positives, size=min(SAMPLE, len(positives)), replace=False),  # nosec B311 - training
-            random.choice(negatives, size=min(SAMPLE, len(negatives)), replace=False),  # nosec B311 - training
+            _negatives(good, surely_not, random),
             np.flatnonzero(decided >= 0),
         ]
     )
@@ -79,6 +83,16 @@ def _one_model(figures: Matrix, good: npt.NDArray[np.bool_], decided: Matrix, ra
         speed = 0.9 * speed - 1.5 * (inputs.T @ error + 0.005 * theta)
         theta = theta + speed
     return _sigmoid(np.hstack([figures, np.ones((len(figures), 1))]) @ theta)
+
+
+def _negatives(good: Flags, surely_not: Flags, random: np.random.Generator) -> npt.NDArray[np.int64]:
+    """Rows of one model: up to half of them surely no terms, the others a random sample of what is not known."""
+    sure, rest = np.flatnonzero(surely_not), np.flatnonzero(~good & ~surely_not)
+    sample = sure[:0]
+    if sure.size:
+        sample = random.choice(sure, size=min(SAMPLE // 2, len(sure)), replace=False)  # nosec B311 - training
+    size = min(SAMPLE - len(sample), len(rest))
+    return np.concatenate([sample, random.choice(rest, size=size, replace=False)])  # nosec B311 - training
 
 
 def _sigmoid(values: Matrix) -> Matrix:

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Mapping, Sequence
+from itertools import pairwise
 
 from ragcore.text.chinese_dictionary import tagged_words
 from ragcore.text.scripts import CJK
@@ -21,6 +22,14 @@ _BINDING = ("p", "c", "u", "y", "e", "o", "r", "z", "k", "h")  # prepositions, p
 # adverbs, times, measures, numbers: of several characters they may begin a term (随机接入)
 _LOOSE = ("d", "t", "q", "m")
 DOUBTFUL = 0.5
+_PARTICIPLE = re.compile(r"[a-z]+[^e]ed\Z")  # no speed, no feed
+_GERUND = re.compile(r"[a-z]{3,}ing\Z")
+# what goes with a verb, and does not end a noun: left out, looked up
+_PARTICLES = frozenset(
+    ("out", "up", "over", "through", "again", "away", "alone", "instead", "back", "off", "down", "together", "ahead")
+)
+_NUMBERS = frozenset(("one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "hundred"))
+_JOINING = frozenset(("of",))  # between two nouns of a name: quality of service
 _ADVERB = re.compile(r"[a-z]{3,}ly\Z")
 _DETERMINERS = frozenset(
     ("another", "any", "both", "certain", "different", "each", "either", "every", "few", "following", "given", "many")
@@ -38,6 +47,33 @@ def nominal(words: Sequence[str], tags: Mapping[str, str]) -> float:
     if "form" in (kinds[0], kinds[-1]) or kinds[-1] == "quality":
         return 0.0
     return 1.0 if kinds[-1] == "noun" and kinds[0] != "loose" else DOUBTFUL
+
+
+def is_compound(words: Sequence[str], tags: Mapping[str, str], *, verbs: Collection[str], is_named: bool) -> bool:
+    """Whether a phrase is a noun with nouns and adjectives before it, and no verb in it.
+
+    `verbs`: English words that these texts use as verbs; `is_named`: whether an article or its like stands before the
+    phrase somewhere: the operating system, the access network, but (by) sending packets, (to) access files.
+    """
+    kinds = [_kind(word, tags) for word in words]
+    first, last = words[0].lower(), words[-1].lower()
+    if kinds[-1] != "noun" or last in _PARTICLES or first in _NUMBERS or _PARTICIPLE.match(last):
+        return False
+    if any(kind in ("verb", "loose") for kind in kinds):
+        return False
+    inner = words[1:-1]
+    if "form" in (kinds[0], kinds[-1]) or any(
+        kind == "form" and word.lower() not in _JOINING for word, kind in zip(inner, kinds[1:-1], strict=True)
+    ):
+        return False
+    if not is_named and (_GERUND.match(first) or words[0] in verbs):
+        return False
+    return not any(word in verbs and (_ends_in_s(word) or _ends_in_s(before)) for before, word in pairwise(words))
+
+
+def _ends_in_s(word: str) -> bool:
+    """Whether an English word may be a plural, or a verb of the third person."""
+    return word.endswith("s") and not word.endswith("ss")
 
 
 def _kind(word: str, tags: Mapping[str, str]) -> str:

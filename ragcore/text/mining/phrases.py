@@ -11,11 +11,12 @@ from __future__ import annotations
 import math
 import re
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cache
 
 from ragcore.ports import Tokenizer
-from ragcore.text.mining.parts_of_speech import nominal, tags_of
+from ragcore.text.mining.parts_of_speech import is_compound, nominal, tags_of
 from ragcore.text.scripts import CJK
 from ragcore.text.tokenise import stem, stop_words
 
@@ -42,6 +43,13 @@ FEATURES = (
     "nominal",
 )
 
+LEAST_VERBS = 2  # places in which a word is used as a verb, at least
+_BEFORE_VERBS = frozenset(
+    ("to", "will", "would", "can", "could", "may", "might", "shall", "should", "must", "cannot", "not")
+    + ("we", "they", "you", "i", "he", "she", "who", "let")
+)
+_BEFORE_NOUNS = ("the", "a", "an", "of", "this", "these", "those", "its", "their", "our", "your", "each", "every", "no")
+
 SEPARATOR = "\x1f"  # between Chinese words, which are written without a space
 
 
@@ -63,6 +71,7 @@ class Phrase:
     level: int = 0  # clearance of the lowest document that has it
     alone: float  # share of its places with a function word or a border on both sides
     nominal: float  # built like a term, 0 to 1, see ragcore.text.mining.parts_of_speech
+    is_compound: bool = True  # of nouns, and of adjectives before them: no verb in it
 
     def figures(self) -> tuple[float, ...]:
         """float[len(FEATURES)], of the same order of magnitude."""
@@ -175,6 +184,7 @@ class PhraseCounter:
                     alone=self.alone[key] / count,
                     marked=self.marks[key] / max(self.documents[key], 1),
                     nominal=nominal(_parts(spellings[key]), tags),
+                    is_compound=self._is_compound(key, _parts(spellings[key]), tags),
                 )
             )
         return phrases
@@ -182,6 +192,17 @@ class PhraseCounter:
     def _is_frequent(self, key: str, count: int, least: int) -> bool:
         """Whether a phrase of several words comes often enough, and may be a term by its ends."""
         return count >= least and key in self.spellings and len(_parts(key)) > 1 and _may_be_term(key)
+
+    def _is_compound(self, key: str, words: Sequence[str], tags: Mapping[str, str]) -> bool:
+        verbs = {word for word in words if word.isascii() and self._is_verb(normal_word(word))}
+        is_named = any(self.before[key][cue] for cue in _before_nouns())
+        return is_compound(words, tags, verbs=verbs, is_named=is_named)
+
+    def _is_verb(self, key: str) -> bool:
+        """Whether an English word is used as a verb more often than as a noun, by the words before it."""
+        before = self.before.get(key, Counter())
+        as_verb = sum(before[cue] for cue in _BEFORE_VERBS)
+        return as_verb >= LEAST_VERBS and as_verb > sum(before[cue] for cue in _before_nouns())
 
     def _pmi(self, parts: Sequence[str], count: int) -> float:
         total = max(self.words, 1)
@@ -213,6 +234,16 @@ def surface_words(text: str, tokenizer: Tokenizer) -> Iterator[str]:
             yield run
         else:
             yield ""
+
+
+def phrase_words(key: str) -> list[str]:
+    """The words of a phrase by its key."""
+    return _parts(key)
+
+
+@cache
+def _before_nouns() -> frozenset[str]:
+    return frozenset(map(normal_word, _BEFORE_NOUNS))
 
 
 def _joined(words: Sequence[str]) -> str:

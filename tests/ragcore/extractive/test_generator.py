@@ -84,6 +84,27 @@ def test_a_quotation_in_the_other_language_stands_below_a_line_that_says_so(
     assert re.search(r"\[\d\]", text)
 
 
+MAST_ZH = source(2, "乌尔姆的天线塔 mast 建于一九八七年，由韦伯建造。天线塔 mast 是红白相间的。", title="天线塔")
+
+
+@pytest.mark.parametrize(
+    ("question", "language", "line"),
+    [
+        ("Who built the mast in Ulm?", "en", "**Sources in Chinese: 天线塔**"),
+        ("乌尔姆的天线塔 mast 是谁建造的？", "zh", "**以下来源的原文为英文：Handbook**"),
+    ],
+)
+def test_of_quotations_in_both_languages_a_line_names_the_documents_in_the_other_one(
+    generator, question, language, line
+):
+    text = answer(generator, question, MAST, MAST_ZH, language=language)
+
+    assert {"[1]", "[2]"} <= set(re.findall(r"\[\d\]", text)), text
+    assert text.endswith(f"\n\n{line}")
+    assert text.count("**Sources in") + text.count("**以下来源") == 1
+    assert not text.startswith("**")
+
+
 @pytest.mark.parametrize(
     ("question", "language", "sources"),
     [

@@ -9,6 +9,7 @@ from ragcore.text.mining.abbreviations import find_abbreviations, merged_abbrevi
 from ragcore.text.mining.bilingual import find_translations
 from ragcore.text.mining.candidates import TermMiner, mine_terms
 from ragcore.text.mining.classifier import phrase_scores
+from ragcore.text.mining.general_words import general_words, is_general
 from ragcore.text.mining.parts_of_speech import nominal, tags_of
 from ragcore.text.mining.phrases import phrases_of
 from ragcore.text.tokenise import JiebaTokenizer
@@ -198,3 +199,76 @@ def test_what_comes_often_is_counted_right_however_much_text_there_is(tokenizer,
         assert len(table) <= len(counter.counts)
     found = {phrase.text: phrase.count for phrase in counter.phrases()}
     assert found["random access preamble"] == 300
+
+
+VERBAL = (
+    "The packet gateway is old. A packet gateway was new. Terminals can send packets. They send packets, and we send "
+    "packets. It was left out. They were left out; we left out much. By sending files, for sending files, if sending "
+    "files it ends. The operating system. An operating system. This operating system. The quality of service. "
+    "A quality of service. {}\n天线端口；天线端口；载波聚合；载波聚合；大型天线；大型天线。\n"
+)
+
+
+def test_phrases_with_verbs_are_dropped_where_only_nouns_are_wanted(tokenizer):
+    miner = TermMiner(tokenizer)
+    for number in range(6):
+        miner.add(VERBAL.format(number))
+    verbal = {"send packets", "sending files", "left out", "载波聚合"}
+    nominal_ones = {"packet gateway", "operating system", "quality of service", "天线端口", "大型天线"}
+
+    usual = {one.text.lower() for one in miner.candidates()}
+    nouns = {one.text.lower() for one in miner.candidates(compounds_only=True)}
+
+    assert usual >= verbal | nominal_ones
+    assert nouns >= nominal_ones
+    assert not nouns & verbal
+    assert nouns < usual
+
+
+def test_names_that_documents_define_need_not_be_nouns(tokenizer):
+    miner = TermMiner(tokenizer)
+    miner.add("Listen Before Talk (LBT) is used.")
+
+    assert {one.text for one in miner.candidates(compounds_only=True)} == {"LBT"}
+
+
+@pytest.mark.parametrize(
+    ("text", "general"),
+    [
+        ("great number", True),
+        ("主要问题", True),
+        ("subcarrier number", False),
+        ("载波问题", False),
+        ("QoS flow", False),
+    ],
+)
+def test_phrases_of_frequent_words_alone_are_general(tokenizer, text, general):
+    (phrase,) = [one for one in phrases_of([f"{text}。"] * 5, tokenizer) if one.text == text]
+
+    assert is_general(phrase.key) == general
+
+
+def test_terms_are_told_from_general_phrases_that_are_learnt_from(tokenizer):
+    """General phrases have nearly the figures of terms, and are so few that they are seldom drawn otherwise."""
+    (model,) = [one for one in phrases_of(["the packet gateway."] * 9, tokenizer) if one.text == "packet gateway"]
+    terms = [replace(model, key=f"packet gateway{n}", marked=0.9) for n in range(12)]
+    general = [replace(model, key="great number", marked=0.5) for _ in range(4)]
+    others = [replace(model, key=f"a clause{n}", marked=0.0, nominal=0.0, completeness=0.1) for n in range(400)]
+    told = {"positives": {one.key for one in terms}}
+
+    usual = phrase_scores([*terms, *general, *others], **told)
+    taught = phrase_scores([*terms, *general, *others], **told, general=is_general)
+
+    assert taught[12] < usual[12] - 0.05
+    assert taught[0] > taught[12]
+    assert phrase_scores([*terms, *general, *others], **told, general=lambda _key: False) == usual
+
+
+def test_without_the_english_list_chinese_words_are_left(monkeypatch):
+    monkeypatch.setattr("ragcore.text.mining.general_words._VOCABULARY", ("no_such_package", "vocab.txt"))
+    general_words.cache_clear()
+    try:
+        assert "我们" in general_words()
+        assert "great" not in general_words()
+    finally:
+        general_words.cache_clear()

@@ -1,13 +1,13 @@
 """Length, rating and weight of the document in the order."""
 
 from dataclasses import replace
-from math import exp
+from math import exp, log
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ragcore.retrieval.stages.rerank import WeighQuality, similarities_of
+from ragcore.retrieval.stages.rerank import WeighQuality, is_on_scale, similarities_of
 from ragcore.types import ScoreScale
 from tests.ragcore.states import passage, ports, ranked_with
 
@@ -69,6 +69,70 @@ def test_by_its_weight_alone_neither_length_nor_votes_count():
 
     assert {c.chunk: c.scores["weigh.quality"] for c in state.candidates} == {2: 1.0, 1: 0.9}
     assert state.candidates[0].detail["weigh.quality"] == {"similarity": 0.5, "weight": 2.0}
+
+
+LOGITS, DIFFERENCES = ScoreScale(cliff=0.8, low=0.0), ScoreScale(cliff=4.0)
+
+
+def by_weight(weights, scores, scale, name="rerank"):
+    """Chunk (from 1) -> score, best first."""
+    passages = [replace(passage(at, "word"), weight=weight) for at, weight in enumerate(weights, 1)]
+    state = WeighQuality(only_weight=True)(state_of(*passages, scores=scores, scale=scale, name=name), ports())
+    return {c.chunk: c.scores["weigh.quality"] for c in state.candidates}
+
+
+def test_logits_stay_logits():
+    found = by_weight([1.0, 0.5, 2.0], [3.0, 2.0, -2.0], LOGITS)
+
+    half = 0.5 / (1 + exp(-2))
+    twice = 2 / (1 + exp(2))
+    assert found == {1: 3.0, 2: pytest.approx(log(half / (1 - half))), 3: pytest.approx(log(twice / (1 - twice)))}
+    heavy = by_weight([1.0, 2.0, 1.6], [3.0, 2.0, 2.0], LOGITS)
+    assert list(heavy) == [2, 3, 1]
+    assert heavy[1] == 3.0
+    assert 3.0 < heavy[3] < heavy[2] < 16
+
+
+def test_scores_of_which_only_differences_count_keep_their_differences():
+    found = by_weight([1.0, 1.0, 2.0], [7.0, 3.0, 3.0], DIFFERENCES)
+
+    assert found == {1: 7.0, 3: pytest.approx(7.0), 2: 3.0}  # twice one half is as good as the best
+    assert by_weight([1.0, 0.5], [7.0, 7.0], DIFFERENCES) == {1: 7.0, 2: pytest.approx(3.0)}
+
+
+def test_scores_of_words_are_doubled():
+    assert by_weight([1.0, 2.0], [12.0, 9.0], None, name="rank.single_arm") == {2: pytest.approx(18.0), 1: 12.0}
+
+
+def test_fused_scores_end_at_1():
+    assert by_weight([1.0, 2.0], [0.8, 0.3], None, name="fuse.rsf") == {1: 0.8, 2: pytest.approx(0.6)}
+    assert by_weight([1.0, 2.0], [0.9, 0.8], None, name="fuse.rsf") == {2: 1.0, 1: pytest.approx(0.9 / 1.6)}
+
+
+@pytest.mark.parametrize("scale", [None, DIFFERENCES, LOGITS])
+@given(
+    rows=st.lists(
+        st.tuples(st.sampled_from([0.5, 0.8, 1.0, 1.5, 2.0]), st.floats(-8, 8)), min_size=1, max_size=12
+    ).filter(lambda rows: any(weight != 1 for weight, _score in rows))
+)
+def test_the_order_is_that_of_similarity_times_weight_on_any_scale(scale, rows):
+    rows.sort(key=lambda row: -row[1])
+    weights, scores = zip(*rows, strict=True)
+    products = [s * w for s, w in zip(similarities_of(scores, scale), weights, strict=True)]
+
+    found = by_weight(weights, scores, scale)
+
+    ordered = [products[chunk - 1] for chunk in found]
+    assert ordered == pytest.approx(sorted(products, reverse=True), rel=1e-6)
+
+
+def test_whether_a_score_is_on_the_scale_of_the_reranker_is_known_of_each_candidate():
+    state = state_of(replace(passage(1, LONG), weight=2.0), passage(2, LONG), scores=[2.0, 1.0], scale=LOGITS)
+
+    assert all(map(is_on_scale, state.candidates))
+    assert all(map(is_on_scale, WeighQuality(only_weight=True)(state, ports()).candidates))
+    assert not any(map(is_on_scale, WeighQuality()(state, ports()).candidates))
+    assert not any(map(is_on_scale, ranked_with(1).candidates))
 
 
 def test_where_all_weights_are_normal_nothing_is_weighed():
