@@ -30,15 +30,21 @@ from knowledge.selectors.sets import set_sources, source_list, sources_managed, 
 from knowledge.services.composition import set_sources_put
 from knowledge.services.registration import DEFAULT_SOURCE
 from knowledge.services.sources import (
+    TestStep,
+    faults_listed,
+    held_deletions,
+    held_deletions_decide,
     set_ingest,
+    source_counted,
     source_create,
     source_delete,
     source_pause,
     source_preview,
     source_run_start,
+    source_test,
     source_update,
 )
-from knowledge.services.sources.sync_runs import LISTED_KINDS, source_message
+from knowledge.services.sources.sync_runs import CHANGES, EVERYTHING, LISTED_KINDS, WHOLE_LIST, source_message
 from knowledge.types import SourceFilter, strictly
 from ragcore.errors import RagError
 
@@ -51,6 +57,17 @@ FIGURES = (
     ("left_out", _("skipped")),
     ("deleted", _("deleted")),
 )
+
+
+SHOWN_FAULTS = 50
+STEP_WORDS = {
+    "address": _("address allowed"),
+    "connect": _("connect"),
+    "sign_in": _("sign in"),
+    "list": _("list one item"),
+    "read": _("read one item"),
+}
+STATE_WORDS = {"ok": _("works"), "failed": _("fails"), "skipped": _("not tried")}
 
 
 @admin.register(Source)
@@ -77,8 +94,12 @@ class SourceAdmin(OwnerAdmin):
                 )
             },
         ),
+        (_("Pace"), {"fields": (("requests_per_minute", "hours"),), "classes": ("collapse",)}),
         (_("Deletions"), {"fields": (("delete_missing", "delete_at_most_percent"),), "classes": ("collapse",)}),
-        (_("Access"), {"fields": ("shared", "allow_private", ("login", "secret")), "classes": ("collapse",)}),
+        (
+            _("Access"),
+            {"fields": ("shared", "allow_private", ("login", "secret"), "people"), "classes": ("collapse",)},
+        ),
     )
 
     # ── rows and rights ─────────────────────────────────────────────────────────────────────────
@@ -209,19 +230,68 @@ class SourceAdmin(OwnerAdmin):
         source = get_object_or_404(self.get_queryset(request), pk=pk)
         return run_action(
             request,
-            lambda: source_run_start(scope=admin_scope(request), actor=admin_user(request), source_id=pk),
+            lambda: source_run_start(
+                scope=admin_scope(request), actor=admin_user(request), source_id=pk, mode=_mode(request)
+            ),
             done=str(_("The source is being synchronised.")),
             back=reverse("admin:knowledge_source_change", args=[source.pk]),
         )
 
+    @admin_page("<int:pk>/test/", name="knowledge_source_test")
+    def test(self, request: HttpRequest, pk: int) -> HttpResponse:
+        """POST: try the source step by step, shown above it."""
+        source = get_object_or_404(self.get_queryset(request), pk=pk)
+        return run_action(
+            request,
+            lambda: source_test(scope=admin_scope(request), source_id=pk),
+            done=_test_words,
+            back=reverse("admin:knowledge_source_change", args=[source.pk]),
+        )
+
+    @admin_page("<int:pk>/deletions/", name="knowledge_source_deletions")
+    def deletions(self, request: HttpRequest, pk: int) -> HttpResponse:
+        """POST: delete the documents that wait (`delete`), or keep them."""
+        source = get_object_or_404(self.get_queryset(request), pk=pk)
+        delete = "delete" in request.POST
+        return run_action(
+            request,
+            lambda: held_deletions_decide(
+                scope=admin_scope(request), actor=admin_user(request), source_id=pk, delete=delete
+            ),
+            done=str(_("The documents were deleted.") if delete else _("The documents are kept.")),
+            back=reverse("admin:knowledge_source_change", args=[source.pk]),
+        )
+
+
+def _mode(request: HttpRequest) -> str:
+    """What a run is to read: by the button that was pressed."""
+    mode = request.POST.get("mode", CHANGES)
+    return mode if mode in (CHANGES, WHOLE_LIST, EVERYTHING) else CHANGES
+
+
+def _test_words(steps: list[TestStep]) -> str:
+    """The steps of a test, one a line."""
+    works = all(step.state != "failed" for step in steps)
+    head = _("The source can be read.") if works else _("The source cannot be read.")
+    lines = [f"{STEP_WORDS[step.step]}: {STATE_WORDS[step.state]}{_detail(step)}" for step in steps]
+    return " · ".join([str(head), *lines])
+
+
+def _detail(step: TestStep) -> str:
+    return f" ({step.message})" if step.message else ""
+
 
 def _preview_words(preview: Preview) -> str:
     """A count and examples, in words."""
+    if preview.goes_on and not preview.count:
+        return str(_("The source is being counted; reload this page in a moment."))
     if not preview.count:
         return str(_("Nothing would come in."))
     counted = ngettext("%(count)d document would come in", "%(count)d documents would come in", preview.count)
     words = counted if preview.is_complete else str(_("At least %(count)d documents would come in"))
     sentence = f"{words % {'count': preview.count}}: {', '.join(preview.examples)}"
+    if preview.goes_on:
+        sentence += " · " + _("Counting goes on; reload this page in a moment.")
     if preview.unreadable:
         sentence += " · " + _("Cannot be read: %(names)s") % {"names": ", ".join(preview.unreadable)}
     return sentence
@@ -230,8 +300,15 @@ def _preview_words(preview: Preview) -> str:
 def _runs_of(source: Source, *, scope: Scope) -> dict[str, Any]:
     """What stands below the form: the sets of the source and its runs."""
     composed = source.set_sources.select_related("knowledge_set").order_by("knowledge_set__name")
+    is_managed = sources_managed(scope=scope).filter(pk=source.pk).exists()
+    counted = source_counted(scope=scope, source_id=source.pk) if is_managed else None
     return {
         "source": source,
+        "is_managed": is_managed,
+        "held": held_deletions(scope=scope, source=source) if is_managed else None,
+        "item_faults": faults_listed(scope=scope, source_id=source.pk)[:SHOWN_FAULTS] if is_managed else (),
+        "counted": counted,
+        "counted_words": _preview_words(counted.preview) if counted and not counted.fault else "",
         "pause": source_pause(source),
         "sees_places": administers(scope=scope, doing=PLACES_MANAGE),
         "runs": _runs(source, scope=scope),

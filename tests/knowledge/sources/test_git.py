@@ -15,8 +15,8 @@ from dulwich.web import make_wsgi_chain
 
 from knowledge.connector_errors import ConnectorError, SourceUnreachableError
 from knowledge.models import Document, Source
-from knowledge.services.sources import source_create, source_update
-from knowledge.services.sources.connectors import connector_of, source_preview
+from knowledge.services.sources import source_create, source_preview, source_update
+from knowledge.services.sources.connectors import connector_of
 from ragcore.errors import UrlNotAllowedError
 from tests.contracts.connector import ConnectorContract
 from tests.factories import scope_of
