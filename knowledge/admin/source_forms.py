@@ -182,8 +182,13 @@ class SourceForm(CapitalLabels, forms.ModelForm):  # type: ignore[type-arg]
     delete_at_most_percent = number(
         _("maximum share deleted at once (%)"), 1, 100, _("A larger share waits until somebody decides.")
     )
-    requests_per_minute = number(
-        _("requests per minute"), 0, 6000, _("At most so many. 0: as fast as the source answers.")
+    requests_per_minute = forms.IntegerField(
+        label=_("requests per minute"),
+        required=False,
+        min_value=0,
+        max_value=6000,
+        widget=UnfoldAdminIntegerFieldWidget,
+        help_text=_("At most so many. 0: as fast as the source answers."),
     )
     hours = forms.RegexField(
         r"^([01]\d|2[0-3]):[0-5]\d-([01]\d|2[0-3]):[0-5]\d$",
@@ -263,6 +268,7 @@ class SourceForm(CapitalLabels, forms.ModelForm):  # type: ignore[type-arg]
         values["handler"] = data["handler"].code if data["handler"] else None
         values["owner"] = data["owner"].username if data["owner"] else None
         values["options"] = {name: data[name] for name in OPTIONS}
+        values["options"]["requests_per_minute"] = data["requests_per_minute"] or 0
         if not self.instance.pk:
             values["kind"] = data["kind"]
         if data["secret"]:
