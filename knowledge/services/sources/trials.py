@@ -60,8 +60,11 @@ def source_preview(*, scope: Scope, source_id: int) -> Preview:
     source = source_managed(scope=scope, source_id=source_id)
     owner_check(source)
     source.cursor = {}
-    preview = Preview(count=0, examples=(), unreadable=(), is_complete=False, is_cut=True)
-    if source.kind not in connector_kinds() or not connector_of(source).is_slow_to_list():
+    connector = connector_of(source) if source.kind in connector_kinds() else None
+    if connector is not None and connector.is_slow_to_list():
+        connector.sign_in()  # what is wrong with the address or the credentials is said at once
+        preview = Preview(count=0, examples=(), unreadable=(), is_complete=False, is_cut=True)
+    else:
         preview = preview_of(listed_items(source), most=MOST_PREVIEWED, seconds=PREVIEW_SECONDS)
     if not preview.is_cut:
         return preview
