@@ -19,7 +19,7 @@ from knowledge.errors import UnknownPeopleError
 from knowledge.indexes.corpus_epoch import epoch_advance
 from knowledge.indexes.reader_lists import list_hold, unused_lists_delete
 from knowledge.models import ReaderList, Source
-from knowledge.services.reader_mapping import EVERYBODY, GROUP, USER, MappedReaders, is_everybody, readers_mapped
+from knowledge.services.reader_mapping import EVERYBODY, GROUP, USER, MappedReaders, readers_mapped
 from knowledge.types import SourceOptions, strictly
 
 MAX_NAMES = 1000  # of a list that a source gives
@@ -55,14 +55,12 @@ def source_readers_ensure(*, tenant_id: int, value: Any) -> ReaderList | None:
     return row
 
 
-def item_readers_ensure(*, source: Source, readers: Sequence[str], field_value: Any = None) -> ReaderList | None:
-    """The list of those whom a connector names as the readers of an item; None: everybody.
+def item_readers_ensure(*, source: Source, readers: Sequence[str], field_value: Any = None) -> ReaderList:
+    """The list of those whom a connector names as the readers of an item, perhaps everybody.
 
     `field_value`: what a field says that the handler maps to the readers, too: only who is named by both reads.
     """
     named_by_field = _names(field_value)
-    if any(is_everybody(name) for name in readers):
-        return source_readers_ensure(tenant_id=source.tenant_id, value=field_value)
     names = sorted({name.replace("\x00", "").strip()[:200] for name in readers if name.strip()})
     if len(names) > MAX_ITEM_NAMES:
         names = [*names[:MAX_ITEM_NAMES], "…"]

@@ -115,7 +115,7 @@ def lets_in(world: World, n: int, letters: str, readers: list[str] | None, clear
         "o": named,
         "m": is_member and named,
         "s": is_member,
-        "r": (is_member and named) or (readers is not None and "everyone" not in readers and named),
+        "r": (is_member and named) or (readers is not None and named),
     }
     return clearance <= n % 3 and any(ways[letter] for letter in letters)
 
