@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from django import forms
-from django.contrib import admin, messages
+from django.contrib import admin
 from django.db.models import Prefetch, QuerySet
-from django.http import Http404, HttpRequest, HttpResponse
-from django.shortcuts import get_object_or_404, redirect
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import get_object_or_404
 from django.urls import reverse
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
@@ -16,25 +15,23 @@ from django.utils.translation import gettext_lazy as _
 from django.utils.translation import ngettext
 
 from accounts.admin.base import admin_scope, admin_user, ago, badge
-from accounts.admin.pages import admin_page, page_response
-from accounts.error_messages import error_message, stored_message
+from accounts.admin.pages import admin_page
+from accounts.error_messages import stored_message
 from accounts.roles import administers
 from accounts.scope import Scope
 from knowledge.admin.curation import OwnerAdmin, run_action
-from knowledge.admin.source_forms import LinesField, PairsField, SourceForm, setting_name, source_form
+from knowledge.admin.source_forms import SourceForm, setting_name, source_form
 from knowledge.connectors import Preview, connector_kinds
-from knowledge.models import IngestJob, KnowledgeSet, SetSource, Source
+from knowledge.models import IngestJob, SetSource, Source
 from knowledge.rights import PLACES_MANAGE
-from knowledge.selectors import jobs_readable, sets_managed
-from knowledge.selectors.sets import set_sources, source_list, sources_managed, sources_usable
-from knowledge.services.composition import set_sources_put
+from knowledge.selectors import jobs_readable
+from knowledge.selectors.sets import source_list, sources_managed
 from knowledge.services.registration import DEFAULT_SOURCE
 from knowledge.services.sources import (
     TestStep,
     faults_listed,
     held_deletions,
     held_deletions_decide,
-    set_ingest,
     source_counted,
     source_create,
     source_delete,
@@ -45,8 +42,6 @@ from knowledge.services.sources import (
     source_update,
 )
 from knowledge.services.sources.sync_runs import CHANGES, EVERYTHING, LISTED_KINDS, WHOLE_LIST, source_message
-from knowledge.types import SourceFilter, strictly
-from ragcore.errors import RagError
 
 COLOURS = {"": "info", "running": "info", "succeeded": "success", "failed": "danger"}
 FIGURES = (
@@ -339,65 +334,3 @@ def _runs(source: Source, *, scope: Scope) -> list[dict[str, Any]]:
         }
         for job in jobs
     ]
-
-
-# ── sources of a set ──────────────────────────────────────────────────────────────────────────────
-
-
-class FilterForm(forms.Form):
-    """One source: whether it belongs to the set, and what of it."""
-
-    is_chosen = forms.BooleanField(required=False)
-    paths = LinesField(label=_("paths"), help_text=_("Patterns such as radio/*, one per line. If empty, all."))
-    tags = LinesField(label=_("tags"), help_text=_("Any of these, one per line. If empty, all."))
-    metadata = PairsField(label=_("attributes"), help_text=_("All must match: name = value, one per line."))
-
-    def __init__(self, source: Source, data: Any, *, initial: dict[str, Any]) -> None:
-        self.source = source
-        super().__init__(data, prefix=f"source{source.pk}", initial=initial)
-
-    def filter(self) -> SourceFilter:
-        values = {name: self.cleaned_data[name] for name in ("paths", "tags", "metadata")}
-        return strictly(SourceFilter, values)
-
-
-@admin_page("compose/<int:set_id>/", of=Source, name="knowledge_source_compose")
-def compose_page(request: HttpRequest, set_id: int) -> HttpResponse:
-    """GET: the sources that may be chosen, those of the set with their filters; POST: the new composition."""
-    chosen = sets_managed(scope=admin_scope(request)).filter(pk=set_id).first()
-    if chosen is None:
-        raise Http404
-    lines = _lines(request, chosen)
-    if request.method == "POST" and all(line.is_valid() for line in lines) and _saved(request, chosen, lines):
-        return redirect("admin:knowledge_source_compose", set_id=chosen.pk)
-    title = _("Sources of %(name)s") % {"name": chosen.name}
-    page = {"title": title, "set": chosen, "lines": lines}
-    return page_response(request, "admin/knowledge/source/compose.html", page)
-
-
-def _lines(request: HttpRequest, chosen: KnowledgeSet) -> list[FilterForm]:
-    scope = admin_scope(request)
-    now = {row.source_id: row for row in set_sources(scope=scope, set_id=chosen.pk)}
-    usable = sources_usable(scope=scope).filter(tenant=chosen.tenant_id)
-    rows = {source.pk: source for source in [*usable, *(row.source for row in now.values())]}
-    data = request.POST if request.method == "POST" else None
-    return [
-        FilterForm(source, data, initial={"is_chosen": pk in now, **(now[pk].filter if pk in now else {})})
-        for pk, source in sorted(rows.items(), key=lambda pair: pair[1].name)
-    ]
-
-
-def _saved(request: HttpRequest, chosen: KnowledgeSet, lines: list[FilterForm]) -> bool:
-    who: dict[str, Any] = {"scope": admin_scope(request), "actor": admin_user(request), "set_id": chosen.pk}
-    try:
-        pairs = [(line.source.pk, line.filter()) for line in lines if line.cleaned_data["is_chosen"]]
-        set_sources_put(sources=pairs, **who)
-        if "ingest" in request.POST:
-            set_ingest(**who)
-            messages.success(request, _("The sources of the set are saved and being synchronised."))
-        else:
-            messages.success(request, _("The sources of the set are saved."))
-    except RagError as error:
-        messages.error(request, error_message(error))
-        return False
-    return True

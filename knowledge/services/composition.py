@@ -106,7 +106,7 @@ def _usable(scope: Scope, chosen: KnowledgeSet, source_id: int) -> None:
     if source.tenant_id != chosen.tenant_id:
         raise MixedTenantsError
     usable = sources_usable(scope=scope)
-    if chosen.rights != KnowledgeSet.Rights.BOTH:  # its own rights would not count here as they do elsewhere
+    if chosen.rights == KnowledgeSet.Rights.SET:  # its own rights would not count here
         usable = sources_managed(scope=scope)
     if not usable.filter(pk=source_id).exists():
         raise NotAllowedError("compose_source", name=source.name)

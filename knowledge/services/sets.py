@@ -87,17 +87,17 @@ def _set_change(*, scope: Scope, actor: User, set_id: int, values: Mapping[str, 
 
 
 def rights_check(*, scope: Scope, knowledge_set: KnowledgeSet, rights: str) -> None:
-    """Only who manages all sources whose rights a set has may say that they alone count, or do not.
+    """Only who manages all sources of a set may say that their rights do not count there.
 
     Raises NotAllowedError.
     """
-    if rights == KnowledgeSet.Rights.BOTH:
+    if rights != KnowledgeSet.Rights.SET:
         return
     managed = sources_managed(scope=scope).order_by().values("pk")
     named = Document.objects.filter(sets=knowledge_set, deleted=None, source_readers__isnull=False)
     composed = SetSource.objects.filter(knowledge_set=knowledge_set)
     if named.exclude(source__in=managed).exists() or composed.exclude(source__in=managed).exists():
-        raise NotAllowedError
+        raise NotAllowedError("rights_of_sources")
 
 
 @transaction.atomic

@@ -275,3 +275,23 @@ def test_a_set_ignores_rights_only_of_sources_that_its_keeper_manages(world, pla
 
     set_update(scope=scope_of(owner), actor=owner, set_id=one.pk, values={"rights": "set"})
     assert asks(world.people[2]) == ["plan"]
+
+
+def test_nobody_carries_a_document_into_a_set_that_ignores_its_source(world, place, shelf_of):
+    from knowledge.services.transfers import documents_copy
+
+    owner, source, one = shelf_of
+    keeper = world.people[5]
+    place.put("plan", "The plan.", ["user:p5"])
+    run(owner, source)
+    row = Document.objects.get()
+    row.sets.set([make_set("desk", owners=[keeper])])  # by hand: whoever owns all sets of a document keeps it
+    Document.objects.update(handled={**row.handled, "sets": {}})
+    ignoring = make_set("ignoring", owners=[keeper], rights="set")
+
+    refused = documents_copy(scope=scope_of(keeper), actor=keeper, document_ids=[row.pk], to_set=ignoring.pk).refused
+
+    assert [one.error.code for one in refused] == ["not_allowed"]
+    assert asks(world.people[4]) == []
+    assert documents_copy(scope=scope_of(owner), actor=owner, document_ids=[row.pk], to_set=ignoring.pk).changed == 1
+    assert asks(world.people[4]) == ["plan"]
