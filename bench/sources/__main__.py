@@ -35,11 +35,10 @@ def main() -> None:
         call_command("migrate", verbosity=0)
         from bench.sources.measure import changed_figures, list_figures
 
-        figures = {
-            "listed": list_figures(folder / "listed", number=arguments.listed),
-            "changed": changed_figures(folder / "present", number=arguments.present, changed=arguments.changed),
-        }
-    print(json.dumps(figures))
+        changed = changed_figures(folder / "present", number=arguments.present, changed=arguments.changed)
+        print(json.dumps({"changed": changed}), flush=True)
+        listed = list_figures(folder / "listed", number=arguments.listed)
+    print(json.dumps({"changed": changed, "listed": listed}))
 
 
 if __name__ == "__main__":
