@@ -17,7 +17,7 @@ PYTEST := $(BIN)/python -m pytest -n $(WORKERS) --dist loadfile --no-loadscope-r
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help run test clients test-full test-security lint-style lint-types pytest faults load bench bench-ingest bench-retrieval bench-scale bench-churn bench-hops bench-rewriting bench-answers bench-everyday bench-llm bench-grounding bench-latency bench-cost bench-cache bench-fairness snapshot-answers code-figures lint lint-security audit sbom install install-dev llama browser directory lock clean pin-images bench-diagnosis bench-judge bench-lexicon bench-triples bench-paths bench-facts bench-graph bench-nightly bench-failures bench-finetune bench-switch bench-set-models bench-sentences bench-use bench-modes bench-code
+.PHONY: help run test clients test-full test-security lint-style lint-types pytest faults load bench bench-ingest bench-retrieval bench-scale bench-churn bench-hops bench-rewriting bench-answers bench-everyday bench-llm bench-grounding bench-latency bench-cost bench-cache bench-fairness snapshot-answers code-figures lint lint-security audit sbom install install-dev llama browser directory lock clean pin-images bench-diagnosis bench-judge bench-lexicon bench-triples bench-paths bench-facts bench-graph bench-nightly bench-failures bench-finetune bench-switch bench-set-models bench-sentences bench-use bench-modes bench-code bench-sources
 .DELETE_ON_ERROR:
 
 help: ## This list
@@ -53,6 +53,9 @@ bench: install ## Retrieval quality and speed; DATA="DIR …" for public sets, o
 
 bench-ingest: install-dev ## Ingestion speed against its goals; DATA=DIR for a public set, SIZE=0.2 for a quick look
 	$(BIN)/python -m bench.ingest $(if $(SIZE),--size $(SIZE)) $(DATA)
+
+bench-sources: install-dev ## What the frame of connectors costs beside the bare list; LISTED=100000 PRESENT=10000
+	$(BIN)/python -m bench.sources --listed $(or $(LISTED),100000) --present $(or $(PRESENT),10000)
 
 bench-retrieval: install ## Retrieval beside other systems, into docs/benchmarks.md; DATA="DIR …" LIMIT=300 PEERS="bm25s …"
 	@test -n "$(DATA)" || { echo 'DATA="DIR …": folders with corpus.jsonl, queries.jsonl and qrels.tsv' >&2; exit 1; }

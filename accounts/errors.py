@@ -88,6 +88,7 @@ class NotAllowedError(PermanentError):
         "curate_set": "Only owners and editors may change the documents of the knowledge set '%(name)s'.",
         "change_source": "Only its owner and administrators may change the source '%(name)s'.",
         "tenant": "There is no tenant '%(name)s', or you do not administer it.",
+        "rights_of_sources": "Whose rights count is decided by whoever manages all sources of the set.",
         "compose_source": "Only its owner and administrators may compose sets of the source '%(name)s'.",
         "kept_by_others": "Only owners of all its knowledge sets may change a document.",
         "job_of_others": "This job works on documents or sources that others keep.",

@@ -7,6 +7,8 @@ from typing import ClassVar
 
 from ragcore.errors import PermanentError, Sentence, TransientError
 
+LONGEST_REST = 7 * 24 * 3600.0  # seconds
+
 
 class ConnectorError(PermanentError):
     """A source cannot be read as it is set; somebody has to change the settings here or there."""
@@ -34,6 +36,23 @@ class SourceUnreachableError(TransientError):
     reasons: ClassVar[Mapping[str, Sentence]] = {
         "because": "The source does not answer: %(problem)s",
     }
+
+
+class SourceBusyError(TransientError):
+    """A source wants to be left alone for some seconds (Retry-After). The run goes on after them.
+
+    `retry_seconds`: at least a second, at most LONGEST_REST.
+    """
+
+    code = "source_busy"
+    default_message = "The source asks to be read later."
+    reasons: ClassVar[Mapping[str, Sentence]] = {
+        "seconds": "The source asks to be read again in %(seconds)s seconds.",
+    }
+
+    def __init__(self, retry_seconds: float = 60.0) -> None:
+        self.retry_seconds = min(max(float(retry_seconds), 1.0), LONGEST_REST)
+        super().__init__("seconds", seconds=round(self.retry_seconds))
 
 
 class ItemOfSourceError(PermanentError):

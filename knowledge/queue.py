@@ -37,6 +37,7 @@ IMPORT_TRIPLES = "knowledge.import_triples"
 SYNC_SOURCES = "knowledge.sync_sources"
 RETRY_REPRESENTATIONS = "knowledge.retry_representations"
 FETCH_PAGE = "knowledge.fetch_page"
+COUNT_SOURCE = "knowledge.count_source"
 EXAMINE_MODEL = "knowledge.examine_model"
 
 QUEUES = {

@@ -25,6 +25,7 @@ STRICT = ConfigDict(extra="forbid", strict=True)
 Glob = Annotated[str, StringConstraints(min_length=1, max_length=256)]
 Tag = Annotated[str, StringConstraints(min_length=1, max_length=64)]
 Scalar = str | int | float | bool
+ReaderName = Annotated[str, StringConstraints(min_length=1, max_length=200)]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -52,7 +53,7 @@ class AnswerSpace:
     epoch: int
     adapters: tuple[int, ...] = ()  # of questions, in use by the sets that are asked
     set_embedders: tuple[int, ...] = ()  # embedding models of their own, in use by the sets that are asked
-    lists: tuple[int, ...] | None = None  # of readers of documents that name the asker; None: there are no lists
+    lists: tuple[tuple[int, ...], ...] | None = None  # what decides by lists of readers; None: there are no lists
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -171,12 +172,17 @@ class SourceOptions:
     exclude: Annotated[tuple[Glob, ...], Field(max_length=100)] = ()
     max_documents: Annotated[int, Field(ge=1, le=1_000_000)] = 100_000
     delete_missing: bool = False  # what the source does not have any more is deleted here
-    delete_at_most_percent: Annotated[int, Field(ge=1, le=100)] = 50  # of a source at once; more looks like a fault
+    delete_at_most_percent: Annotated[int, Field(ge=1, le=100)] = 30  # of a source at once; more waits for a person
     clearance: Annotated[int, Field(ge=0, le=4)] = 0  # of documents that say nothing themselves
     clearance_floor: Annotated[int, Field(ge=0, le=4)] = 0  # below it is none
     levels: Annotated[dict[Tag, Annotated[int, Field(ge=0, le=4)]], Field(max_length=50)] = field(default_factory=dict)
     tags: Annotated[tuple[Tag, ...], Field(max_length=50)] = ()
     metadata: Annotated[dict[str, Scalar], Field(max_length=50)] = field(default_factory=dict)
+    people: Annotated[dict[ReaderName, ReaderName], Field(max_length=5000)] = field(
+        default_factory=dict
+    )  # there → here
+    requests_per_minute: Annotated[int, Field(ge=0, le=6000)] = 0  # at most; 0: as fast as it answers
+    hours: Annotated[str, Field(pattern=r"^(|([01]\d|2[0-3]):[0-5]\d-([01]\d|2[0-3]):[0-5]\d)$")] = ""  # 22:00-06:00
     shared: bool = False  # owners of sets who do not own the source may compose their sets of it
     allow_private: bool = False  # hosts of its location may have private addresses; platform administrators only
 

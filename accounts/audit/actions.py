@@ -174,6 +174,8 @@ ACTIONS = {
     "source.create": _("Created source"),
     "source.credentials": _("Changed source credentials"),
     "source.delete": _("Deleted source"),
+    "source.deletions_delete": _("Deleted documents that are gone from source"),
+    "source.deletions_keep": _("Kept documents that are gone from source"),
     "source.run": _("Synchronised source"),
     "user.create": _("Created user"),
     "user.change": _("Changed user"),

@@ -96,7 +96,10 @@ class KnowledgeSetAdmin(CuratorAdmin):
     ordering = ("axis", "name")
     autocomplete_fields = ("members", "member_groups", "owners", "editors")
     fieldsets = (
-        (None, {"fields": (("name", "name_zh"), "code", ("axis", "visibility"), "originals", "description")}),
+        (
+            None,
+            {"fields": (("name", "name_zh"), "code", ("axis", "visibility"), ("originals", "rights"), "description")},
+        ),
         (_("People"), {"fields": ("owners", "editors", "members", "member_groups")}),
         (
             _("Answer behaviour"),

@@ -37,6 +37,9 @@ OPTIONS = (
     "levels",
     "delete_missing",
     "delete_at_most_percent",
+    "requests_per_minute",
+    "hours",
+    "people",
     "shared",
     "allow_private",
 )
@@ -177,7 +180,29 @@ class SourceForm(CapitalLabels, forms.ModelForm):  # type: ignore[type-arg]
         _("delete missing documents"), _("Documents that are gone from the source are deleted here.")
     )
     delete_at_most_percent = number(
-        _("maximum share deleted at once (%)"), 1, 100, _("A larger share is treated as a fault and not deleted.")
+        _("maximum share deleted at once (%)"), 1, 100, _("A larger share waits until somebody decides.")
+    )
+    requests_per_minute = forms.IntegerField(
+        label=_("requests per minute"),
+        required=False,
+        min_value=0,
+        max_value=6000,
+        widget=UnfoldAdminIntegerFieldWidget,
+        help_text=_("At most so many. 0: as fast as the source answers."),
+    )
+    hours = forms.RegexField(
+        r"^([01]\d|2[0-3]):[0-5]\d-([01]\d|2[0-3]):[0-5]\d$",
+        label=_("hours"),
+        required=False,
+        widget=UnfoldAdminTextInputWidget,
+        help_text=_("Runs of the schedule only then, such as 22:00-06:00. If empty, at any time."),
+    )
+    people = PairsField(
+        label=_("names of readers"),
+        help_text=_(
+            "Where the source says who may read: name there = user:name or group:name here, one per line; * means "
+            "everybody. Others are found by e-mail address, directory id or name; who is not found reads nothing."
+        ),
     )
     shared = switch(_("shared"), _("Other owners may use this source."))
     allow_private = switch(
@@ -243,6 +268,7 @@ class SourceForm(CapitalLabels, forms.ModelForm):  # type: ignore[type-arg]
         values["handler"] = data["handler"].code if data["handler"] else None
         values["owner"] = data["owner"].username if data["owner"] else None
         values["options"] = {name: data[name] for name in OPTIONS}
+        values["options"]["requests_per_minute"] = data["requests_per_minute"] or 0
         if not self.instance.pk:
             values["kind"] = data["kind"]
         if data["secret"]:

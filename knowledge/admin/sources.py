@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from django import forms
-from django.contrib import admin, messages
+from django.contrib import admin
 from django.db.models import Prefetch, QuerySet
-from django.http import Http404, HttpRequest, HttpResponse
-from django.shortcuts import get_object_or_404, redirect
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import get_object_or_404
 from django.urls import reverse
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
@@ -16,31 +15,33 @@ from django.utils.translation import gettext_lazy as _
 from django.utils.translation import ngettext
 
 from accounts.admin.base import admin_scope, admin_user, ago, badge
-from accounts.admin.pages import admin_page, page_response
-from accounts.error_messages import error_message, stored_message
+from accounts.admin.pages import admin_page
+from accounts.error_messages import stored_message
 from accounts.roles import administers
 from accounts.scope import Scope
 from knowledge.admin.curation import OwnerAdmin, run_action
-from knowledge.admin.source_forms import LinesField, PairsField, SourceForm, setting_name, source_form
+from knowledge.admin.source_forms import SourceForm, setting_name, source_form
 from knowledge.connectors import Preview, connector_kinds
-from knowledge.models import IngestJob, KnowledgeSet, SetSource, Source
+from knowledge.models import IngestJob, SetSource, Source
 from knowledge.rights import PLACES_MANAGE
-from knowledge.selectors import jobs_readable, sets_managed
-from knowledge.selectors.sets import set_sources, source_list, sources_managed, sources_usable
-from knowledge.services.composition import set_sources_put
+from knowledge.selectors import jobs_readable
+from knowledge.selectors.sets import source_list, sources_managed
 from knowledge.services.registration import DEFAULT_SOURCE
 from knowledge.services.sources import (
-    set_ingest,
+    TestStep,
+    faults_listed,
+    held_deletions,
+    held_deletions_decide,
+    source_counted,
     source_create,
     source_delete,
     source_pause,
     source_preview,
     source_run_start,
+    source_test,
     source_update,
 )
-from knowledge.services.sources.sync_runs import LISTED_KINDS, source_message
-from knowledge.types import SourceFilter, strictly
-from ragcore.errors import RagError
+from knowledge.services.sources.sync_runs import CHANGES, EVERYTHING, LISTED_KINDS, WHOLE_LIST, source_message
 
 COLOURS = {"": "info", "running": "info", "succeeded": "success", "failed": "danger"}
 FIGURES = (
@@ -51,6 +52,17 @@ FIGURES = (
     ("left_out", _("skipped")),
     ("deleted", _("deleted")),
 )
+
+
+SHOWN_FAULTS = 50
+STEP_WORDS = {
+    "address": _("address allowed"),
+    "connect": _("connect"),
+    "sign_in": _("sign in"),
+    "list": _("list one item"),
+    "read": _("read one item"),
+}
+STATE_WORDS = {"ok": _("works"), "failed": _("fails"), "skipped": _("not tried")}
 
 
 @admin.register(Source)
@@ -77,8 +89,12 @@ class SourceAdmin(OwnerAdmin):
                 )
             },
         ),
+        (_("Pace"), {"fields": (("requests_per_minute", "hours"),), "classes": ("collapse",)}),
         (_("Deletions"), {"fields": (("delete_missing", "delete_at_most_percent"),), "classes": ("collapse",)}),
-        (_("Access"), {"fields": ("shared", "allow_private", ("login", "secret")), "classes": ("collapse",)}),
+        (
+            _("Access"),
+            {"fields": ("shared", "allow_private", ("login", "secret"), "people"), "classes": ("collapse",)},
+        ),
     )
 
     # ── rows and rights ─────────────────────────────────────────────────────────────────────────
@@ -209,19 +225,68 @@ class SourceAdmin(OwnerAdmin):
         source = get_object_or_404(self.get_queryset(request), pk=pk)
         return run_action(
             request,
-            lambda: source_run_start(scope=admin_scope(request), actor=admin_user(request), source_id=pk),
+            lambda: source_run_start(
+                scope=admin_scope(request), actor=admin_user(request), source_id=pk, mode=_mode(request)
+            ),
             done=str(_("The source is being synchronised.")),
             back=reverse("admin:knowledge_source_change", args=[source.pk]),
         )
 
+    @admin_page("<int:pk>/test/", name="knowledge_source_test")
+    def test(self, request: HttpRequest, pk: int) -> HttpResponse:
+        """POST: try the source step by step, shown above it."""
+        source = get_object_or_404(self.get_queryset(request), pk=pk)
+        return run_action(
+            request,
+            lambda: source_test(scope=admin_scope(request), source_id=pk),
+            done=_test_words,
+            back=reverse("admin:knowledge_source_change", args=[source.pk]),
+        )
+
+    @admin_page("<int:pk>/deletions/", name="knowledge_source_deletions")
+    def deletions(self, request: HttpRequest, pk: int) -> HttpResponse:
+        """POST: delete the documents that wait (`delete`), or keep them."""
+        source = get_object_or_404(self.get_queryset(request), pk=pk)
+        delete = "delete" in request.POST
+        return run_action(
+            request,
+            lambda: held_deletions_decide(
+                scope=admin_scope(request), actor=admin_user(request), source_id=pk, delete=delete
+            ),
+            done=str(_("The documents were deleted.") if delete else _("The documents are kept.")),
+            back=reverse("admin:knowledge_source_change", args=[source.pk]),
+        )
+
+
+def _mode(request: HttpRequest) -> str:
+    """What a run is to read: by the button that was pressed."""
+    mode = request.POST.get("mode", CHANGES)
+    return mode if mode in (CHANGES, WHOLE_LIST, EVERYTHING) else CHANGES
+
+
+def _test_words(steps: list[TestStep]) -> str:
+    """The steps of a test, one a line."""
+    works = all(step.state != "failed" for step in steps)
+    head = _("The source can be read.") if works else _("The source cannot be read.")
+    lines = [f"{STEP_WORDS[step.step]}: {STATE_WORDS[step.state]}{_detail(step)}" for step in steps]
+    return " · ".join([str(head), *lines])
+
+
+def _detail(step: TestStep) -> str:
+    return f" ({step.message})" if step.message else ""
+
 
 def _preview_words(preview: Preview) -> str:
     """A count and examples, in words."""
+    if preview.goes_on and not preview.count:
+        return str(_("The source is being counted; reload this page in a moment."))
     if not preview.count:
         return str(_("Nothing would come in."))
     counted = ngettext("%(count)d document would come in", "%(count)d documents would come in", preview.count)
     words = counted if preview.is_complete else str(_("At least %(count)d documents would come in"))
     sentence = f"{words % {'count': preview.count}}: {', '.join(preview.examples)}"
+    if preview.goes_on:
+        sentence += " · " + _("Counting goes on; reload this page in a moment.")
     if preview.unreadable:
         sentence += " · " + _("Cannot be read: %(names)s") % {"names": ", ".join(preview.unreadable)}
     return sentence
@@ -230,8 +295,15 @@ def _preview_words(preview: Preview) -> str:
 def _runs_of(source: Source, *, scope: Scope) -> dict[str, Any]:
     """What stands below the form: the sets of the source and its runs."""
     composed = source.set_sources.select_related("knowledge_set").order_by("knowledge_set__name")
+    is_managed = sources_managed(scope=scope).filter(pk=source.pk).exists()
+    counted = source_counted(scope=scope, source_id=source.pk) if is_managed else None
     return {
         "source": source,
+        "is_managed": is_managed,
+        "held": held_deletions(scope=scope, source=source) if is_managed else None,
+        "item_faults": faults_listed(scope=scope, source_id=source.pk)[:SHOWN_FAULTS] if is_managed else (),
+        "counted": counted,
+        "counted_words": _preview_words(counted.preview) if counted and not counted.fault else "",
         "pause": source_pause(source),
         "sees_places": administers(scope=scope, doing=PLACES_MANAGE),
         "runs": _runs(source, scope=scope),
@@ -262,65 +334,3 @@ def _runs(source: Source, *, scope: Scope) -> list[dict[str, Any]]:
         }
         for job in jobs
     ]
-
-
-# ── sources of a set ──────────────────────────────────────────────────────────────────────────────
-
-
-class FilterForm(forms.Form):
-    """One source: whether it belongs to the set, and what of it."""
-
-    is_chosen = forms.BooleanField(required=False)
-    paths = LinesField(label=_("paths"), help_text=_("Patterns such as radio/*, one per line. If empty, all."))
-    tags = LinesField(label=_("tags"), help_text=_("Any of these, one per line. If empty, all."))
-    metadata = PairsField(label=_("attributes"), help_text=_("All must match: name = value, one per line."))
-
-    def __init__(self, source: Source, data: Any, *, initial: dict[str, Any]) -> None:
-        self.source = source
-        super().__init__(data, prefix=f"source{source.pk}", initial=initial)
-
-    def filter(self) -> SourceFilter:
-        values = {name: self.cleaned_data[name] for name in ("paths", "tags", "metadata")}
-        return strictly(SourceFilter, values)
-
-
-@admin_page("compose/<int:set_id>/", of=Source, name="knowledge_source_compose")
-def compose_page(request: HttpRequest, set_id: int) -> HttpResponse:
-    """GET: the sources that may be chosen, those of the set with their filters; POST: the new composition."""
-    chosen = sets_managed(scope=admin_scope(request)).filter(pk=set_id).first()
-    if chosen is None:
-        raise Http404
-    lines = _lines(request, chosen)
-    if request.method == "POST" and all(line.is_valid() for line in lines) and _saved(request, chosen, lines):
-        return redirect("admin:knowledge_source_compose", set_id=chosen.pk)
-    title = _("Sources of %(name)s") % {"name": chosen.name}
-    page = {"title": title, "set": chosen, "lines": lines}
-    return page_response(request, "admin/knowledge/source/compose.html", page)
-
-
-def _lines(request: HttpRequest, chosen: KnowledgeSet) -> list[FilterForm]:
-    scope = admin_scope(request)
-    now = {row.source_id: row for row in set_sources(scope=scope, set_id=chosen.pk)}
-    usable = sources_usable(scope=scope).filter(tenant=chosen.tenant_id)
-    rows = {source.pk: source for source in [*usable, *(row.source for row in now.values())]}
-    data = request.POST if request.method == "POST" else None
-    return [
-        FilterForm(source, data, initial={"is_chosen": pk in now, **(now[pk].filter if pk in now else {})})
-        for pk, source in sorted(rows.items(), key=lambda pair: pair[1].name)
-    ]
-
-
-def _saved(request: HttpRequest, chosen: KnowledgeSet, lines: list[FilterForm]) -> bool:
-    who: dict[str, Any] = {"scope": admin_scope(request), "actor": admin_user(request), "set_id": chosen.pk}
-    try:
-        pairs = [(line.source.pk, line.filter()) for line in lines if line.cleaned_data["is_chosen"]]
-        set_sources_put(sources=pairs, **who)
-        if "ingest" in request.POST:
-            set_ingest(**who)
-            messages.success(request, _("The sources of the set are saved and being synchronised."))
-        else:
-            messages.success(request, _("The sources of the set are saved."))
-    except RagError as error:
-        messages.error(request, error_message(error))
-        return False
-    return True

@@ -40,6 +40,11 @@ class SetBody(StrictSerializer):
         default=KnowledgeSet.Originals.READERS,
         help_text="Who may open and download the documents: everyone who reads the set, or its owners only.",
     )
+    rights = serializers.ChoiceField(
+        KnowledgeSet.Rights.choices,
+        default=KnowledgeSet.Rights.BOTH,
+        help_text="Whose rights count where a source says who may read a document.",
+    )
     description = Text(max_length=10_000, allow_blank=True, required=False)
     persona = Text(max_length=256, allow_blank=True, required=False)
     answer_template = Text(max_length=2000, allow_blank=True, required=False)
@@ -69,6 +74,7 @@ class SetFields(serializers.ModelSerializer[KnowledgeSet]):
             "axis",
             "visibility",
             "originals",
+            "rights",
             "tenant",
             "owners",
             "may_read",

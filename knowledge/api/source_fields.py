@@ -8,10 +8,11 @@ from django.utils.translation import gettext_lazy as _
 from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 
+from accounts.error_messages import stored_message
 from accounts.models import MAX_CLEARANCE
 from accounts.rest import Attributes, Identifier, PageQuery, StrictSerializer, Text
-from knowledge.models import SetSource, Source
-from knowledge.services.sources.sync_runs import source_message
+from knowledge.models import ItemFault, SetSource, Source
+from knowledge.services.sources.sync_runs import CHANGES, EVERYTHING, WHOLE_LIST, source_message
 from knowledge.types import SourceFilter, SourceOptions, strictly
 from ragcore.errors import InvalidOptionsError
 
@@ -144,6 +145,80 @@ class PreviewFields(serializers.Serializer[Any]):
     examples = serializers.ListField(child=serializers.CharField())
     unreadable = serializers.ListField(child=serializers.CharField())
     is_complete = serializers.BooleanField()
+
+    goes_on = serializers.BooleanField(help_text="A job goes on counting; GET tells how far it is.")
+
+
+class CountedFields(PreviewFields):
+    """What the last job has counted. `fault`: why it could not list the source, or empty."""
+
+    fault = serializers.CharField()
+
+
+class RunBody(StrictSerializer):
+    """What a run reads."""
+
+    mode = serializers.ChoiceField(
+        [CHANGES, WHOLE_LIST, EVERYTHING],
+        default=CHANGES,
+        help_text="What has changed since the last run; the whole list, with what failed; or each item once more.",
+    )
+
+
+class TestStepFields(serializers.Serializer[Any]):
+    """One step of a test: address, connect, sign_in, list, read."""
+
+    step = serializers.CharField()
+    state = serializers.ChoiceField(["ok", "failed", "skipped"])
+    message = serializers.CharField(help_text="Why it failed, or what was read.")
+
+
+class TestFields(serializers.Serializer[Any]):
+    """Whether a source can be read."""
+
+    works = serializers.BooleanField()
+    steps = TestStepFields(many=True)
+
+
+class HeldFields(serializers.Serializer[Any]):
+    """Documents that are gone from the source, too many to delete them without a decision."""
+
+    count = serializers.IntegerField()
+    total = serializers.IntegerField()
+    examples = serializers.ListField(child=serializers.CharField())
+
+
+class ItemFaultFields(serializers.ModelSerializer[ItemFault]):
+    """An item that could not be taken the last time. `tries`: runs in a row."""
+
+    code = serializers.CharField(source="error.code", read_only=True)
+    message = serializers.SerializerMethodField()
+
+    class Meta:
+        model = ItemFault
+        fields: ClassVar = ["external_id", "code", "message", "is_passing", "tries", "at"]
+
+    def get_message(self, row: ItemFault) -> str:
+        return stored_message(row.error["code"], row.error["message"], row.error.get("data"))
+
+
+class AttentionFields(serializers.Serializer[Any]):
+    """What of a source waits for a person."""
+
+    deletions = HeldFields(allow_null=True)
+    items = ItemFaultFields(many=True)
+
+
+class DecisionBody(StrictSerializer):
+    """What becomes of the documents that wait."""
+
+    decision = serializers.ChoiceField(["delete", "keep"])
+
+
+class DecisionFields(serializers.Serializer[Any]):
+    """How many documents it was about."""
+
+    documents = serializers.IntegerField()
 
 
 class RunFields(serializers.Serializer[Any]):

@@ -10,30 +10,44 @@ from rest_framework.decorators import action
 from rest_framework.request import Request
 from rest_framework.response import Response
 
+from accounts.errors import NotFoundError
 from accounts.key_scopes import KeyScope
 from accounts.rest import ResourceViewSet
 from knowledge.api.source_fields import (
+    AttentionFields,
+    CountedFields,
+    DecisionBody,
+    DecisionFields,
     DeleteQuery,
+    HeldFields,
+    ItemFaultFields,
     NewSourceBody,
     PreviewFields,
+    RunBody,
     RunFields,
     SetSourceBody,
     SetSourceFields,
     SourceBody,
     SourceFields,
     SourceQuery,
+    TestFields,
     UrlBody,
     UrlFields,
 )
-from knowledge.selectors.sets import set_sources, source_get, source_list
+from knowledge.selectors.sets import set_sources, source_get, source_list, source_managed
 from knowledge.services.composition import set_sources_put
 from knowledge.services.sources import (
     document_from_url,
+    faults_listed,
+    held_deletions,
+    held_deletions_decide,
     set_ingest,
+    source_counted,
     source_create,
     source_delete,
     source_preview,
     source_run_start,
+    source_test,
     source_update,
 )
 from knowledge.types import SourceFilter, strictly
@@ -53,6 +67,10 @@ class SourceViewSet(ResourceViewSet):
         "destroy": KeyScope.MANAGE,
         "run": KeyScope.WRITE,
         "preview": KeyScope.MANAGE,
+        "counted": KeyScope.MANAGE,
+        "test": KeyScope.MANAGE,
+        "attention": KeyScope.MANAGE,
+        "deletions": KeyScope.MANAGE,
     }
 
     @extend_schema(parameters=[SourceQuery], responses=SourceFields(many=True), operation_id="sources_list")
@@ -87,18 +105,60 @@ class SourceViewSet(ResourceViewSet):
         source_delete(scope=self.scope, actor=self.user, source_id=source_id, with_documents=with_documents)
         return Response(status=204)
 
-    @extend_schema(request=None, responses={202: RunFields})
+    @extend_schema(request=RunBody, responses={202: RunFields})
     @action(detail=True, methods=["post"])
     def run(self, request: Request, source_id: int) -> Response:
         """Fetch what is new or has changed; a run that goes on already is answered with its job."""
-        job = source_run_start(scope=self.scope, actor=self.user, source_id=source_id)
+        mode = self.body(RunBody)["mode"]
+        job = source_run_start(scope=self.scope, actor=self.user, source_id=source_id, mode=mode)
         return Response({"job_id": job.pk}, status=202)
 
     @extend_schema(request=None, responses=PreviewFields)
     @action(detail=True, methods=["post"])
     def preview(self, request: Request, source_id: int) -> Response:
-        """What a run would bring in: how many documents, and ten of them. Nothing is stored."""
+        """What a run would bring in: how many documents, and ten of them. Nothing is stored.
+
+        Where the list takes longer than a moment, a job goes on counting (`goes_on`).
+        """
         return Response(PreviewFields(source_preview(scope=self.scope, source_id=source_id)).data)
+
+    @extend_schema(responses=CountedFields)
+    @preview.mapping.get
+    def counted(self, request: Request, source_id: int) -> Response:
+        """How far the last job has counted what would come in."""
+        counted = source_counted(scope=self.scope, source_id=source_id)
+        if counted is None:
+            raise NotFoundError
+        return Response({**PreviewFields(counted.preview).data, "fault": counted.fault})
+
+    @extend_schema(request=None, responses=TestFields)
+    @action(detail=True, methods=["post"])
+    def test(self, request: Request, source_id: int) -> Response:
+        """Try to reach the source, sign in, list and read one item; the step that fails says why."""
+        steps = source_test(scope=self.scope, source_id=source_id)
+        works = all(step.state != "failed" for step in steps)
+        return Response(TestFields({"works": works, "steps": steps}).data)
+
+    @extend_schema(responses=AttentionFields)
+    @action(detail=True, methods=["get"])
+    def attention(self, request: Request, source_id: int) -> Response:
+        """What waits for a person: deletions that are held back, and items that could not be taken."""
+        source = source_managed(scope=self.scope, source_id=source_id)
+        held = held_deletions(scope=self.scope, source=source)
+        return Response(
+            {
+                "deletions": HeldFields(held).data if held else None,
+                "items": ItemFaultFields(faults_listed(scope=self.scope, source_id=source_id), many=True).data,
+            }
+        )
+
+    @extend_schema(request=DecisionBody, responses=DecisionFields)
+    @action(detail=True, methods=["post"])
+    def deletions(self, request: Request, source_id: int) -> Response:
+        """Delete the documents that are gone from the source, or keep them until it lists them again."""
+        delete = self.body(DecisionBody)["decision"] == "delete"
+        number = held_deletions_decide(scope=self.scope, actor=self.user, source_id=source_id, delete=delete)
+        return Response({"documents": number})
 
     def _shown(self, source_id: int, *, status: int = 200) -> Response:
         return Response(SourceFields(source_get(scope=self.scope, source_id=source_id)).data, status=status)

@@ -42,9 +42,9 @@ class SignedBytesParser(BaseParser):
 
 
 class EventBody(StrictSerializer):
-    """One change. An upsert has exactly one of text, content_base64 with name, url."""
+    """One change. An upsert has exactly one of text, content_base64 with name, url; an event `readers` has readers."""
 
-    event = serializers.ChoiceField(["upsert", "delete"])
+    event = serializers.ChoiceField(["upsert", "delete", "readers"])
     external_id = Text(max_length=512)
     title = Text(max_length=512, allow_blank=True, required=False)
     text = Text(trim_whitespace=False, required=False)
@@ -55,11 +55,14 @@ class EventBody(StrictSerializer):
     metadata = Attributes(required=False)
     tags = serializers.ListField(child=Text(max_length=64), max_length=100, required=False)
     clearance = serializers.IntegerField(min_value=0, max_value=MAX_CLEARANCE, default=0)
+    readers = serializers.ListField(child=Text(max_length=200), max_length=5000, required=False, allow_null=True)
 
     def validate(self, values: dict[str, Any]) -> dict[str, Any]:
         contents = [name for name in ("text", "content_base64", "url") if name in values]
         if values["event"] == "upsert" and len(contents) != 1:
             raise serializers.ValidationError(_("An upsert needs exactly one of text, content_base64 and url."))
+        if values["event"] == "readers" and values.get("readers") is None:
+            raise serializers.ValidationError({"readers": [_("The names of the readers are needed.")]})
         if "content_base64" in values:
             if not values.get("name"):
                 raise serializers.ValidationError({"name": [_("The name of the file, with its ending, is needed.")]})

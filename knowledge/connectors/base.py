@@ -31,6 +31,7 @@ class Access:
     folder_allowed: Callable[[str], Path]
     workspace: Path
     secrets: Mapping[str, str]
+    pace: Callable[[], None] = lambda: None  # call it before each request: it waits where the source has a rate
 
     def host_check(self, host: str, port: int) -> None:
         """Whether a connection may be made. Raises UrlNotAllowedError, UrlUnreachableError for an unknown host."""
@@ -55,6 +56,8 @@ class Preview:
     examples: tuple[str, ...]  # ids of the first items
     unreadable: tuple[str, ...]  # ids of the first items that cannot be fetched
     is_complete: bool
+    is_cut: bool = False  # there may be more than were counted
+    goes_on: bool = False  # a job goes on counting
 
 
 class Connector(ABC):
@@ -69,6 +72,7 @@ class Connector(ABC):
     settings_type: ClassVar[type]
     setting_fields: ClassVar[tuple[SettingField, ...]] = ()
     credential_fields: ClassVar[tuple[frozenset[str], ...]] = ()
+    paces_itself: ClassVar[bool] = False  # it calls `access.pace` before each request; else each reading is one
 
     def __init__(self, *, location: str, settings: Mapping[str, Any], access: Access) -> None:
         self.location, self.access = location.strip(), access
@@ -86,6 +90,17 @@ class Connector(ABC):
         Raises ConnectorError, UrlNotAllowedError, UrlUnreachableError, FolderNotAllowedError.
         """
 
+    def sign_in(self) -> None:
+        """Connect, and sign in where the source wants it; nothing is listed. By default the list will tell.
+
+        Raises ConnectorError("credentials"), SourceUnreachableError, UrlNotAllowedError, UrlUnreachableError.
+        """
+        return
+
+    def is_slow_to_list(self) -> bool:
+        """Whether the first item may come only after minutes, so that nobody waits for it in front of a page."""
+        return False
+
     def allowed(self) -> None:
         """Raises UrlNotAllowedError or FolderNotAllowedError where the location may not be read."""
         if (host := self.host_of(self.location)) is None:
@@ -99,19 +114,25 @@ class Connector(ABC):
 
 def preview_of(listed_items: Iterable[Listed], *, most: int, seconds: float) -> Preview:
     """The first items, and how many there are: at most `most`, or as many as are listed in this time."""
-    count, examples, unreadable, is_complete = 0, list[str](), list[str](), True
+    count, examples, unreadable, is_whole, is_cut = 0, list[str](), list[str](), True, False
     end = time.monotonic() + seconds
     for place, listed in enumerate(listed_items):
         if place >= most or time.monotonic() > end:
-            is_complete = False
+            is_cut = True
             break
         if isinstance(listed, UnreadableItem):
-            is_complete &= not listed.hides
+            is_whole &= not listed.hides
             unreadable += [listed.path] if len(unreadable) < EXAMPLES else []
         elif isinstance(listed, Item):
             count += 1
             examples += [listed.external_id] if len(examples) < EXAMPLES else []
-    return Preview(count=count, examples=tuple(examples), unreadable=tuple(unreadable), is_complete=is_complete)
+    return Preview(
+        count=count,
+        examples=tuple(examples),
+        unreadable=tuple(unreadable),
+        is_complete=is_whole and not is_cut,
+        is_cut=is_cut,
+    )
 
 
 def settings_checked(kind: type[Connector], settings: Mapping[str, Any]) -> dict[str, Any]:

@@ -83,6 +83,7 @@ class DatabaseConnector(Connector):
         SettingField(name="attributes", label=_("columns as attributes"), kind="lines", help_text=_("One per line.")),
     )
     credential_fields: ClassVar = (frozenset({"user", "password"}),)
+    paces_itself = True  # a run is one query or two
 
     @classmethod
     def host_of(cls, location: str) -> tuple[str, int] | None:
@@ -100,6 +101,10 @@ class DatabaseConnector(Connector):
             self.access.folder_allowed(str(Path(url.database or "").parent))
             return
         super().allowed()
+
+    def sign_in(self) -> None:
+        with self._connection() as connection:
+            connection.execute(text("SELECT 1"))
 
     def changes(self, cursor: Mapping[str, Any]) -> Iterator[Listed]:
         since = cursor.get("since") if self.settings.changed_column else None

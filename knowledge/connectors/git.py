@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import PurePosixPath
@@ -86,6 +87,7 @@ class GitConnector(Connector):
         SettingField(name="history", label=_("last change as attributes"), kind="switch"),
     )
     credential_fields: ClassVar = (frozenset({"token"}), frozenset({"user", "password"}))
+    paces_itself = True  # files are read from the copy of the history
 
     @classmethod
     def host_of(cls, location: str) -> tuple[str, int] | None:
@@ -132,23 +134,45 @@ class GitConnector(Connector):
             raise
         return repository
 
-    def _fetch(self, repository: Repo) -> None:
+    def sign_in(self) -> None:
+        """Ask the server which branches there are."""
+        if self.host_of(self.location) is None:
+            self._repository().close()
+            return
+        with self._faults():
+            self._client().get_refs(urlsplit(self.location).path.encode())
+
+    def is_slow_to_list(self) -> bool:
+        """The whole history comes first, unless it is here already."""
+        return self.host_of(self.location) is not None and not (self.access.workspace / "objects").exists()
+
+    def _client(self) -> HttpGitClient:
         secrets, parts = self.access.secrets, urlsplit(self.location)
+        self.access.pace()
         user = secrets.get("user") or ("oauth2" if "token" in secrets else None)
-        client = HttpGitClient(
+        return HttpGitClient(
             urlunsplit((parts.scheme, parts.netloc, "", "", "")),
             pool_manager=_CheckedPool(self.access),
             username=user,
             password=secrets.get("password") or secrets.get("token"),
         )
+
+    @staticmethod
+    @contextmanager
+    def _faults() -> Iterator[None]:
+        """What the server refuses, as errors of ours."""
         try:
-            fetched = client.fetch(parts.path, repository)
+            yield
         except HTTPUnauthorized:
             raise ConnectorError("credentials") from None
         except NotGitRepository:
             raise ConnectorError("not_repository") from None
         except (GitProtocolError, HangupException, urllib3.exceptions.HTTPError, OSError) as problem:
             raise SourceUnreachableError("because", problem=str(problem)[:200]) from problem
+
+    def _fetch(self, repository: Repo) -> None:
+        with self._faults():
+            fetched = self._client().fetch(urlsplit(self.location).path, repository)
         for name, sha in fetched.refs.items():
             if sha is not None and name.startswith(b"refs/heads/"):
                 repository.refs[name] = sha

@@ -13,9 +13,15 @@ from knowledge.indexes.visibility import Visible
 from knowledge.types import AnswerSpace
 
 SPACE = """
-SELECT readable.pk, {lists}, (SELECT everywhere FROM knowledge_corpusepoch WHERE tenant_id = %(tenant)s), e.value, a.id,
-    m.id
-FROM ({readable}) readable LEFT JOIN knowledge_setepoch e ON e.knowledge_set_id = readable.pk
+SELECT readable.pk, readable.is_open, {lists},
+    (SELECT everywhere FROM knowledge_corpusepoch WHERE tenant_id = %(tenant)s), e.value, a.id, m.id
+FROM (
+    SELECT pk, false AS is_open FROM ({readable}) listed
+    UNION ALL
+    SELECT id, true FROM knowledge_knowledgeset
+    WHERE tenant_id = %(tenant)s AND rights = 'source' AND id NOT IN ({readable})
+    AND EXISTS (SELECT FROM knowledge_readerlist WHERE tenant_id = %(tenant)s)
+) readable LEFT JOIN knowledge_setepoch e ON e.knowledge_set_id = readable.pk
 LEFT JOIN knowledge_queryadapter a ON a.knowledge_set_id = readable.pk AND a.state = 'live'
 LEFT JOIN knowledge_setembedder m ON m.knowledge_set_id = readable.pk AND m.state = 'live'
 """
@@ -39,17 +45,17 @@ def answer_space_load(
 ) -> AnswerSpace:
     """The sets of an answer, as of this moment. `readable`: a query for the ids of readable sets (`ids_sql`).
 
-    `set_ids`: the sets that the request names; () for all.
+    `set_ids`: the sets that the request names; () for all. Sets from which a source lets people read count as asked.
     """
     rows = fetch(SPACE.format(readable=readable, lists=LISTS), {**params, **lists_params(scope)})
     sets = [row for row in rows if not set_ids or row[0] in set_ids]
     return AnswerSpace(
-        readable=tuple(sorted(row[0] for row in rows)),
+        readable=tuple(sorted(row[0] for row in rows if not row[1])),
         asked=tuple(sorted(row[0] for row in sets)),
-        epoch=max((value for row in sets for value in row[2:4] if value), default=0),
-        adapters=tuple(sorted(row[4] for row in sets if row[4] is not None)),
-        set_embedders=tuple(sorted(row[5] for row in sets if row[5] is not None)),
-        lists=lists_value(rows[0][1]) if rows else None,
+        epoch=max((value for row in sets for value in row[3:5] if value), default=0),
+        adapters=tuple(sorted(row[5] for row in sets if row[5] is not None and not row[1])),
+        set_embedders=tuple(sorted(row[6] for row in sets if row[6] is not None and not row[1])),
+        lists=lists_value(rows[0][2]) if rows else None,
     )
 
 

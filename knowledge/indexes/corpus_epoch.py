@@ -12,7 +12,7 @@ from typing import Any, Generic, TypeVar
 from django.conf import settings
 
 from accounts.scope import Scope
-from knowledge.indexes.reader_lists import LISTS, lists_params, lists_value
+from knowledge.indexes.reader_lists import LISTS, NamedIn, lists_params, lists_value
 from knowledge.indexes.statements import fetch
 from knowledge.indexes.visibility import Visible
 from knowledge.queue import APPLY_BACKEND_CHANGES, FILL_SET_VECTORS, enqueue_on_commit
@@ -89,7 +89,7 @@ class RightsNow:
 
     epoch: int
     readable: tuple[int, ...]  # ids of sets
-    lists: tuple[int, ...] | None  # of readers, see `reader_lists_load`
+    lists: NamedIn | None  # of readers, see `reader_lists_load`
 
 
 def rights_load(*, scope: Scope, ids: str, params: Mapping[str, Any]) -> RightsNow:

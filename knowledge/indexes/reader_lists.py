@@ -2,16 +2,23 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, NamedTuple
 
 from accounts.scope import Scope
 from knowledge.indexes.statements import execute, fetch, ids_text
 
+EVERYBODY_GROUP = 0  # the id of no group; lists that hold it name everybody of the tenant
+
 # Null where the tenant has no list at all: then no search says anything about readers, and costs what it did without.
-LISTS = """CASE WHEN EXISTS (SELECT FROM knowledge_readerlist WHERE tenant_id = %(tenant)s) THEN ARRAY(
-    SELECT id FROM knowledge_readerlist WHERE tenant_id = %(tenant)s
-    AND (users @> ARRAY[%(asker)s::bigint] OR groups && %(asker_groups)s::bigint[])
+LISTS = """CASE WHEN EXISTS (SELECT FROM knowledge_readerlist WHERE tenant_id = %(tenant)s) THEN jsonb_build_array(
+    ARRAY(
+        SELECT id FROM knowledge_readerlist WHERE tenant_id = %(tenant)s
+        AND (users @> ARRAY[%(asker)s::bigint] OR groups && %(asker_groups)s::bigint[])
+    ),
+    ARRAY(SELECT id FROM knowledge_knowledgeset WHERE tenant_id = %(tenant)s AND rights = 'set'),
+    ARRAY(SELECT id FROM knowledge_knowledgeset WHERE tenant_id = %(tenant)s AND rights = 'source')
 ) END"""
 
 UNUSED = """NOT EXISTS (SELECT FROM knowledge_document d WHERE d.readers_id = l.id)
@@ -21,18 +28,30 @@ DELETE = f"DELETE FROM knowledge_readerlist l WHERE id = ANY(%(ids)s::bigint[]) 
 HOLD = "SELECT id FROM knowledge_readerlist WHERE id = %(id)s FOR KEY SHARE"
 
 
+class NamedIn(NamedTuple):
+    """What decides about documents that name their readers; ids, ascending."""
+
+    lists: tuple[int, ...]  # of readers that name the asker
+    by_set: tuple[int, ...] = ()  # sets of the tenant in which the lists of sources do not count
+    by_source: tuple[int, ...] = ()  # sets of the tenant from which those read, too, whom only a source names
+
+
 def lists_params(scope: Scope) -> Mapping[str, Any]:
     """The parameters of LISTS."""
-    return {"tenant": scope.tenant_id, "asker": scope.user_id, "asker_groups": sorted(scope.group_ids)}
+    groups = sorted({EVERYBODY_GROUP, *scope.group_ids})
+    return {"tenant": scope.tenant_id, "asker": scope.user_id, "asker_groups": groups}
 
 
-def lists_value(list_ids: list[int] | None) -> tuple[int, ...] | None:
-    """What LISTS yields, ascending."""
-    return None if list_ids is None else tuple(sorted(list_ids))
+def lists_value(value: Any) -> NamedIn | None:
+    """What LISTS yields, which the driver may give as text."""
+    if value is None:
+        return None
+    lists, by_set, by_source = json.loads(value) if isinstance(value, str) else value
+    return NamedIn(tuple(sorted(lists)), tuple(sorted(by_set)), tuple(sorted(by_source)))
 
 
-def reader_lists_load(*, scope: Scope) -> tuple[int, ...] | None:
-    """Ids of the lists of the tenant that name the asker at this moment, ascending; None: the tenant has no list."""
+def reader_lists_load(*, scope: Scope) -> NamedIn | None:
+    """The lists of the tenant that name the asker at this moment; None: the tenant has no list."""
     return lists_value(fetch(f"SELECT {LISTS}", lists_params(scope))[0][0])  # noqa: S608 - a constant
 
 

@@ -7,12 +7,13 @@ import math
 from collections.abc import Generator, Iterator, Sequence
 from typing import Any
 
-from django.db.models import QuerySet
+from django.db.models import Q, QuerySet
 from django.utils.translation import gettext_lazy as _
 
 from accounts.scope import Scope
 from accounts.selectors import scope_for
 from knowledge import model_registry
+from knowledge.indexes.reader_lists import EVERYBODY_GROUP
 from knowledge.models import Document, DocumentVersion, KnowledgeSet, LexiconTerm
 from knowledge.queue import MINE_TERMS
 from knowledge.selectors.documents import documents_askable
@@ -57,7 +58,8 @@ class MineTerms(JobKind):
     def run(self, job: Job) -> Iterator[Checkpoint]:
         assert job.author is not None
         lexicon = MinedLexicon(tenant_id=job.tenant_id, set_id=job.arguments["set_id"], author=job.author)
-        documents = _documents(lexicon, scope_for(job.author)).filter(readers=None, source_readers=None)
+        for_everybody = Q(source_readers=None) | Q(source_readers__groups__contains=[EVERYBODY_GROUP])
+        documents = _documents(lexicon, scope_for(job.author)).filter(for_everybody, readers=None)
         rows = list(documents.exclude(live_version=None).order_by("pk").values_list("live_version_id", "clearance"))
         yield Checkpoint(done=0, total=len(rows))
         miner, done = TermMiner(model_registry.tokenizer()), 0

@@ -15,17 +15,24 @@ from functools import partial
 from typing import Any
 
 from django.db.models import Count, Q
+from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
+from knowledge.connector_errors import SourceBusyError
+from knowledge.connectors import connector_kinds
 from knowledge.errors import ItemsRefusedError, SourceRunningError
 from knowledge.models import IngestJob, Source
 from knowledge.queue import SYNC_SOURCES
 from knowledge.services.composition import source_settle
 from knowledge.services.ingestion.item_state import IngestionFaultError
+from knowledge.services.reader_lists import item_readers_renew
 from knowledge.services.sources.connectors import listed_items
 from knowledge.services.sources.ownership import owner_check, owner_check_now
+from knowledge.services.sources.pacing import Pace, opens_at
 from knowledge.services.sources.sync_items import ItemSync
 from knowledge.services.sources.sync_runs import (
+    CHANGES,
+    EVERYTHING,
     RunReport,
     report_store,
     run_interrupted,
@@ -33,6 +40,7 @@ from knowledge.services.sources.sync_runs import (
     source_release,
     stored_error,
 )
+from knowledge.types import SourceOptions, strictly
 from ragcore.errors import RagError
 from work.errors import JobLostError
 from work.faults import known_fault
@@ -44,6 +52,7 @@ logger = logging.getLogger(__name__)
 clock = time.monotonic
 
 STORE_SECONDS = 2.0  # between two checkpoints within a source
+MOST_RESTS = 50  # one after another, without a document that was new or had changed
 Outcome = Source.Outcome
 Release = Callable[[], None]
 
@@ -92,10 +101,26 @@ class _Run:
         for position in range(self.work.checkpoint.get("position", 0), len(source_ids)):
             rows = Source.objects.select_related("handler", "owner__service_owner")
             source = rows.filter(pk=source_ids[position]).first()
-            release = (yield from self._source(source)) if source is not None else None  # it may have been removed
+            try:
+                release = (yield from self._source(source)) if source is not None else None  # it may have been removed
+            except _RestError as rest:
+                yield self._rest(position, rest.seconds)
+                return
             data = {"position": position + 1, "counts": self.report.checkpoint()}
             yield self._checkpoint(release, data=data)
         yield self._checkpoint(None, is_last=True)
+
+    def _rest(self, position: int, seconds: float) -> Checkpoint:
+        """The source is listed again after a rest, and what was taken from it is found unchanged."""
+        before, taken = self.work.checkpoint, self.report.new + self.report.changed
+        rests = before.get("rests", 0) + 1 if taken == before.get("taken", 0) else 1
+        data = {
+            "position": position,
+            "counts": before.get("counts", RunReport().checkpoint()),
+            "rests": rests,
+            "taken": taken,
+        }
+        return self._checkpoint(None, data=data, rest_seconds=seconds)
 
     def _count_registered(self) -> None:
         """An earlier worker may have registered more than the report says, which is stored now and then."""
@@ -126,8 +151,12 @@ class _Run:
         items, refused = self.report.found, self.report.refused_total
         try:
             yield from self._items(source)
-        except JobLostError:
+        except (JobLostError, _RestError):
             raise
+        except SourceBusyError as error:
+            if self.work.checkpoint.get("rests", 0) < MOST_RESTS:
+                raise _RestError(error.retry_seconds) from error
+            return self._failed(source, error)
         except RagError as error:
             return self._failed(source, error)
         except Exception as error:
@@ -152,15 +181,43 @@ class _Run:
 
     def _items(self, source: Source) -> Iterator[Checkpoint]:
         owner_check(source)
-        sync = ItemSync(job=self.job, work=self.work, source=source, report=self.report)
+        options, mode = strictly(SourceOptions, source.options), self.work.arguments.get("mode", CHANGES)
+        source.cursor = source.cursor if mode == CHANGES else {}
+        with job_writing(self.work):
+            item_readers_renew(source=source)
+        pace = Pace(options.requests_per_minute)
+        kind = connector_kinds().get(source.kind)
+        sync = ItemSync(
+            job=self.job,
+            work=self.work,
+            source=source,
+            report=self.report,
+            rereads=mode == EVERYTHING,
+            before_read=pace if kind is None or not kind.paces_itself else lambda: None,
+        )
         stored = clock()
-        for item in listed_items(source, trusted_folder=self.work.arguments.get("trusted_folder", "")):
+        for item in listed_items(source, trusted_folder=self.work.arguments.get("trusted_folder", ""), pace=pace):
             if not sync.take(item):
                 break
             if clock() - stored >= STORE_SECONDS:
                 owner_check_now(source.pk)
                 yield self._checkpoint(None)
+                self._check_hours(options.hours)
                 stored = clock()
         yield self._checkpoint(None)  # whoever has lost the run deletes nothing
         sync.finish()
         source_settle(source_id=source.pk)
+
+    def _check_hours(self, hours: str) -> None:
+        """A run of the schedule goes on when the source may be read again; one that a person started just goes on."""
+        now = timezone.now()
+        if (opening := opens_at(hours, now)) is not None and self.job.run.trigger == "schedule":
+            raise _RestError((opening - now).total_seconds())
+
+
+class _RestError(Exception):
+    """The run goes on after some seconds, in the hands of whichever worker is free then."""
+
+    def __init__(self, seconds: float) -> None:
+        self.seconds = max(seconds, 1.0)
+        super().__init__(seconds)

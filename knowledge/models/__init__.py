@@ -54,6 +54,7 @@ from knowledge.models.reviews import DocumentReview
 from knowledge.models.search_models import EmbedderSwitch, SearchModel
 from knowledge.models.set_embedders import SetEmbedder
 from knowledge.models.sets import KnowledgeSet, OptionsChange, RefusalLine, SiteOptions, name_in_language
+from knowledge.models.source_state import DeletionHold, ItemFault
 from knowledge.models.sources import Attribute, HandlerRule, SetSource, Source, SourceHandler
 from knowledge.models.use import UseEvidence, UseSummary
 
@@ -64,6 +65,7 @@ __all__ = [
     "Chunk",
     "ChunkEdit",
     "CorpusEpoch",
+    "DeletionHold",
     "Document",
     "DocumentNames",
     "DocumentPicture",
@@ -85,6 +87,7 @@ __all__ = [
     "IndexEntry",
     "IngestItem",
     "IngestJob",
+    "ItemFault",
     "KnowledgeSet",
     "LanguageModel",
     "LexicalStatistics",

@@ -23,6 +23,10 @@ class ReaderList(models.Model):
     users = ArrayField(models.BigIntegerField(), default=list, blank=True)
     groups = ArrayField(models.BigIntegerField(), default=list, blank=True)
     unknown = ArrayField(models.TextField(), default=list, blank=True)  # names that name nobody: nobody reads by them
+    source = models.ForeignKey(
+        "knowledge.Source", null=True, on_delete=models.SET_NULL, related_name="+", editable=False
+    )  # whose connector gave `names`, which its table and the directory map anew with each run
+    names = ArrayField(models.TextField(), default=list, blank=True, db_default=[])
 
     class Meta:
         verbose_name = _("list of readers")

@@ -29,6 +29,11 @@ class KnowledgeSet(models.Model):
         READERS = "readers", _("Everyone who may read the set")
         KEEPERS = "keepers", _("Owners only; users see the cited passages")
 
+    class Rights(models.TextChoices):
+        BOTH = "both", _("Both: the set and the source must let somebody in")
+        SET = "set", _("Those of the set; what the source says is ignored")
+        SOURCE = "source", _("Those of the source; who is named there reads, also without the set")
+
     tenant = models.ForeignKey(
         "accounts.Tenant", on_delete=models.CASCADE, related_name="knowledge_sets", verbose_name=_("tenant")
     )
@@ -52,6 +57,14 @@ class KnowledgeSet(models.Model):
         choices=Originals.choices,
         default=Originals.READERS,
         help_text=_("Who may open, page through and download the documents. Questions are answered in either case."),
+    )
+    rights = models.CharField(
+        _("whose rights count"),
+        max_length=8,
+        choices=Rights.choices,
+        default=Rights.BOTH,
+        db_default=Rights.BOTH,
+        help_text=_("Where the source says who may read a document."),
     )
     description = models.TextField(_("description"), blank=True)
     persona = models.CharField(_("persona"), max_length=256, blank=True)

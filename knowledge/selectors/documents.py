@@ -11,10 +11,17 @@ from accounts.errors import NotFoundError
 from accounts.scope import Scope
 from knowledge.indexes.corpus_epoch import epoch_now
 from knowledge.indexes.document_attributes import attribute_conditions
+from knowledge.indexes.reader_lists import NamedIn
 from knowledge.indexes.visibility import Bounds
 from knowledge.models import Document, KnowledgeSet, TenantBackend
 from knowledge.selectors.keepers import keeper_condition
-from knowledge.selectors.readers import Lists, reader_lists, readers_condition
+from knowledge.selectors.readers import (
+    Lists,
+    keepers_condition,
+    reader_lists,
+    readers_condition,
+    source_condition,
+)
 from knowledge.selectors.sets import sets_curated, sets_readable
 from knowledge.types import Filters
 
@@ -38,8 +45,8 @@ def documents_askable(*, scope: Scope, sets: Sequence[int] = (), filters: Filter
 
 
 def _askable(scope: Scope, sets: Sequence[int], filters: Filters, *, lists: Lists) -> QuerySet[Document]:
-    groups = _groups(scope, sets, filters)
-    documents = documents_in_sets(scope=scope, groups=groups, lists=lists)
+    groups, opened = _groups(scope, sets, filters), _opened(scope, sets, filters, lists)
+    documents = documents_in_sets(scope=scope, groups=groups, lists=lists, opened=opened)
     if filters.tags:
         documents = documents.filter(tags__overlap=list(filters.tags))
     if filters.metadata:
@@ -49,17 +56,46 @@ def _askable(scope: Scope, sets: Sequence[int], filters: Filters, *, lists: List
     return documents
 
 
-def documents_in_sets(*, scope: Scope, groups: Sequence[Sequence[int]], lists: Lists) -> QuerySet[Document]:
+def documents_in_sets(
+    *, scope: Scope, groups: Sequence[Sequence[int]], lists: Lists, opened: Sequence[Sequence[int]] = ()
+) -> QuerySet[Document]:
     """Documents of the tenant up to the clearance that are in at least one set of each group, and that the asker may
     read by their lists of readers; composed without a query.
 
-    `groups`: sets that the asker may read, `lists`: those that name the asker; the caller has checked both.
+    `groups`: sets that the asker may read, `lists`: those that name the asker, `opened`: further sets for each group,
+    see `opened_sets`; the caller has checked all of them.
     """
     documents = Document.objects.filter(tenant_id=scope.tenant_id, deleted=None, clearance__lte=scope.clearance)
-    documents = documents.filter(readers_condition(lists))
-    for group in groups:
-        documents = documents.filter(documents_in_any(group))
+    documents = documents.filter(keepers_condition(lists))
+    for number, group in enumerate(groups):
+        documents = documents.filter(_let_in(group, opened[number] if opened else (), lists))
     return documents
+
+
+def _let_in(group: Sequence[int], opened: Sequence[int], lists: Lists) -> Q:
+    """A set has the document, and the rights that count in this set let the asker in.
+
+    `group`: readable sets; `opened`: others, from which those read, too, whom only a source names.
+    """
+    condition = documents_in_any(group) & source_condition(lists)
+    if lists is None:
+        return condition
+    if ignoring := [set_id for set_id in group if set_id in lists.by_set]:
+        condition |= documents_in_any(ignoring)
+    if opened:
+        condition |= named_in_opened(opened, lists)
+    return condition
+
+
+def named_in_opened(opened: Sequence[int], lists: NamedIn) -> Q:
+    """The document is in one of these sets, and its source names the asker among those who alone may read it."""
+    return documents_in_any(opened) & Q(source_readers_id__in=lists.lists)
+
+
+def opened_sets(*, scope: Scope, lists: Lists, readable: Sequence[int]) -> tuple[int, ...]:
+    """Sets that are not readable for the asker, and from which those read, too, whom a source names."""
+    del scope  # its tenant's are in `lists`
+    return tuple(set_id for set_id in lists.by_source if set_id not in readable) if lists is not None else ()
 
 
 def documents_readable(*, scope: Scope) -> QuerySet[Document]:
@@ -124,7 +160,7 @@ def search_bounds(*, scope: Scope, sets: Sequence[int] = (), filters: Filters | 
     """The bounds of `documents_askable` with the same arguments. Readers of documents are no part of them."""
     filters = filters or Filters()
     narrowed = replace(filters, axis=None, capability=(), organisation=(), tags=()) != Filters()
-    groups = [group for person in scope.persons for group in _groups(person, sets, filters)]
+    groups = [group for person in scope.persons for group in _groups_of(person, sets, filters)]
     return Bounds(
         clearance=scope.shared_clearance,
         sets=tuple(groups),
@@ -139,12 +175,32 @@ def backend_collection(*, scope: Scope) -> str | None:
     return rows.values_list("collection", flat=True).first()
 
 
+def _groups_of(person: Scope, sets: Sequence[int], filters: Filters) -> list[tuple[int, ...]]:
+    """Groups of sets in which a visible document of one person is, readable or opened."""
+    groups = _groups(person, sets, filters)
+    opened = _opened(person, sets, filters, reader_lists(scope=person))
+    return [(*group, *opened[number]) if opened else group for number, group in enumerate(groups)]
+
+
 def _groups(scope: Scope, sets: Sequence[int], filters: Filters) -> list[tuple[int, ...]]:
     """Groups of readable sets; a visible document is in at least one set of each."""
-    readable = sets_readable(scope=scope)
-    narrowed = readable.filter(pk__in=sets) if sets else readable
+    return _narrowed(sets_readable(scope=scope), sets, filters)
+
+
+def _opened(scope: Scope, sets: Sequence[int], filters: Filters, lists: Lists) -> list[tuple[int, ...]]:
+    """For each group the sets from which the asker reads what a source opens; [] where there are none at all."""
+    if lists is None or not lists.by_source:
+        return []
+    readable = _ids(sets_readable(scope=scope))
+    ids = opened_sets(scope=scope, lists=lists, readable=readable)
+    return _narrowed(KnowledgeSet.objects.filter(tenant_id=scope.tenant_id, pk__in=ids), sets, filters) if ids else []
+
+
+def _narrowed(rows: QuerySet[KnowledgeSet], sets: Sequence[int], filters: Filters) -> list[tuple[int, ...]]:
+    """A group of those that are asked, and one for each axis whose codes are named."""
+    narrowed = rows.filter(pk__in=sets) if sets else rows
     groups = [narrowed.filter(axis=filters.axis) if filters.axis else narrowed]
     for axis, codes in ((Axis.CAPABILITY, filters.capability), (Axis.ORGANISATION, filters.organisation)):
         if codes:
-            groups.append(readable.filter(axis=axis, code__in=codes))
+            groups.append(rows.filter(axis=axis, code__in=codes))
     return [tuple(group.order_by("pk").values_list("pk", flat=True)) for group in groups]

@@ -10,8 +10,9 @@ from django.db.models import Q, QuerySet
 from accounts.errors import NotAllowedError, NotFoundError
 from accounts.scope import Scope
 from knowledge.models import Document, DocumentVersion, KnowledgeSet
-from knowledge.selectors.documents import documents_in_any, documents_readable
+from knowledge.selectors.documents import documents_in_any, documents_readable, named_in_opened
 from knowledge.selectors.keepers import keeper_condition
+from knowledge.selectors.readers import reader_lists
 from knowledge.selectors.sets import sets_curated, sets_readable
 from ragcore.errors import Sentence
 
@@ -71,7 +72,16 @@ def documents_openable(*, scope: Scope) -> QuerySet[Document]:
     opening = sets_readable(scope=scope).filter(originals=KnowledgeSet.Originals.READERS)
     sets = sets_curated(scope=scope)
     ids = opening.order_by().values_list("pk", flat=True).union(sets.order_by().values_list("pk", flat=True))
-    return readable.filter(documents_in_any(list(ids)) | Q(source__owner=scope.user_id))
+    return readable.filter(documents_in_any(list(ids)) | Q(source__owner=scope.user_id) | _opened_by_source(scope))
+
+
+def _opened_by_source(scope: Scope) -> Q:
+    """Documents that only their source lets the asker read, of sets that do not withhold originals."""
+    lists = reader_lists(scope=scope)
+    if lists is None or not lists.by_source:
+        return Q(pk=None)
+    sets = KnowledgeSet.objects.filter(pk__in=lists.by_source, originals=KnowledgeSet.Originals.READERS)
+    return named_in_opened(list(sets.order_by().values_list("pk", flat=True)), lists)
 
 
 def document_openable(*, scope: Scope, document_id: int) -> Document:

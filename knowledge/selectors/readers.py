@@ -9,10 +9,10 @@ from django.db.models import Q
 
 from accounts.models import User, UserGroup
 from accounts.scope import Scope
-from knowledge.indexes.reader_lists import reader_lists_load
+from knowledge.indexes.reader_lists import EVERYBODY_GROUP, NamedIn, reader_lists_load
 from knowledge.models import Document, ReaderList
 
-Lists = tuple[int, ...] | None  # ids of lists that name somebody; None: there are no lists
+Lists = NamedIn | None  # the lists that name somebody; None: there are no lists
 
 Names = tuple[Mapping[int, str], Mapping[int, str]]  # of people, of groups
 
@@ -25,15 +25,24 @@ def reader_lists(*, scope: Scope) -> Lists:
 def readers_condition(lists: Lists, *, prefix: str = "") -> Q:
     """Each list that the document refers to is among `lists`; a document without any meets it.
 
-    `prefix`: the way to the document, such as "document__".
+    What a set says about whose rights count is left out: see `set_condition`. `prefix`: the way to the document, such
+    as "document__".
     """
-    if lists is None:
-        return Q()
-    conditions = [
-        Q(**{f"{prefix}{name}__isnull": True}) | Q(**{f"{prefix}{name}_id__in": lists})
-        for name in ("readers", "source_readers")
-    ]
-    return conditions[0] & conditions[1]
+    return keepers_condition(lists, prefix=prefix) & source_condition(lists, prefix=prefix)
+
+
+def keepers_condition(lists: Lists, *, prefix: str = "") -> Q:
+    """The list of its keepers lets the asker in."""
+    return Q() if lists is None else _names(prefix, "readers", lists)
+
+
+def source_condition(lists: Lists, *, prefix: str = "") -> Q:
+    """The list of its source lets the asker in."""
+    return Q() if lists is None else _names(prefix, "source_readers", lists)
+
+
+def _names(prefix: str, name: str, lists: NamedIn) -> Q:
+    return Q(**{f"{prefix}{name}__isnull": True}) | Q(**{f"{prefix}{name}_id__in": lists.lists})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -56,7 +65,7 @@ def readers_of(*, scope: Scope, document: Document) -> tuple[Readers | None, Rea
     del scope  # asked for so that no caller forgets it
     ids = [reader_id for reader_id in (document.readers_id, document.source_readers_id) if reader_id is not None]
     rows = {row.pk: row for row in ReaderList.objects.filter(pk__in=ids, tenant_id=document.tenant_id)}
-    names = _names(rows.values())
+    names = _names_of(rows.values())
     by_keepers, by_source = (
         rows.get(reader_id) if reader_id is not None else None
         for reader_id in (document.readers_id, document.source_readers_id)
@@ -64,12 +73,12 @@ def readers_of(*, scope: Scope, document: Document) -> tuple[Readers | None, Rea
     return _readers(by_keepers, names), _readers(by_source, names)
 
 
-def _names(rows: Collection[ReaderList]) -> Names:
+def _names_of(rows: Collection[ReaderList]) -> Names:
     users = {pk for row in rows for pk in row.users}
     groups = {pk for row in rows for pk in row.groups}
     return (
         dict(User.objects.filter(pk__in=users).values_list("pk", "username")) if users else {},
-        dict(UserGroup.objects.filter(pk__in=groups).values_list("pk", "name")) if groups else {},
+        {EVERYBODY_GROUP: "*"} | dict(UserGroup.objects.filter(pk__in=groups).values_list("pk", "name")),
     )
 
 

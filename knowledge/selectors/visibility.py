@@ -15,7 +15,13 @@ from typing import Any
 from accounts.scope import Scope
 from knowledge.indexes.corpus_epoch import rights_load
 from knowledge.indexes.visibility import Visible, condition_of, ids_sql, visible_sql, with_numbers
-from knowledge.selectors.documents import corpus_epoch, documents_askable, documents_in_sets, search_bounds
+from knowledge.selectors.documents import (
+    corpus_epoch,
+    documents_askable,
+    documents_in_sets,
+    opened_sets,
+    search_bounds,
+)
 from knowledge.selectors.readers import Lists
 from knowledge.selectors.sets import sets_readable
 from knowledge.types import Filters
@@ -33,7 +39,9 @@ def visible_to(*, scope: Scope, sets: Sequence[int] = (), filters: Filters | Non
     ids, params = readable_sets_sql(scope)
     now = rights_load(scope=scope, ids=ids, params=params)
     set_ids = tuple(set_id for set_id in now.readable if set_id in sets) if sets else now.readable
-    text, params, condition = _documents_sql(_shared(scope), set_ids, now.lists)
+    opened = opened_sets(scope=scope, lists=now.lists, readable=now.readable)
+    opened = tuple(set_id for set_id in opened if set_id in sets) if sets else opened
+    text, params, condition = _documents_sql(_shared(scope), set_ids, opened, now.lists)
     return Visible(text, params, bounds, now.epoch, now.readable, condition)
 
 
@@ -49,8 +57,10 @@ def _shared(scope: Scope) -> Scope:
 
 
 @lru_cache(maxsize=KEPT)
-def _documents_sql(scope: Scope, sets: tuple[int, ...], lists: Lists) -> tuple[str, Mapping[str, Any], str]:
-    text, params = ids_sql(documents_in_sets(scope=scope, groups=[sets], lists=lists))
+def _documents_sql(
+    scope: Scope, sets: tuple[int, ...], opened: tuple[int, ...], lists: Lists
+) -> tuple[str, Mapping[str, Any], str]:
+    text, params = ids_sql(documents_in_sets(scope=scope, groups=[sets], lists=lists, opened=[opened]))
     plain = with_numbers(text, params)  # the driver would write the same numbers into every statement
     text, params = (text, params) if plain is None else (plain, {})
     return text, params, condition_of(text)

@@ -28,7 +28,7 @@ from knowledge.indexes.corpus_epoch import epoch_advance
 from knowledge.models import Document, KnowledgeSet, SetSource, Source
 from knowledge.queue import SETTLE_SOURCE, enqueue_on_commit
 from knowledge.selectors import set_owned
-from knowledge.selectors.sets import source_get, sources_usable
+from knowledge.selectors.sets import source_get, sources_managed, sources_usable
 from knowledge.types import SourceFilter, strictly
 
 BATCH = 500  # documents a transaction
@@ -105,7 +105,10 @@ def _usable(scope: Scope, chosen: KnowledgeSet, source_id: int) -> None:
     source = source_get(scope=scope, source_id=source_id)
     if source.tenant_id != chosen.tenant_id:
         raise MixedTenantsError
-    if not sources_usable(scope=scope).filter(pk=source_id).exists():
+    usable = sources_usable(scope=scope)
+    if chosen.rights == KnowledgeSet.Rights.SET:  # its own rights would not count here
+        usable = sources_managed(scope=scope)
+    if not usable.filter(pk=source_id).exists():
         raise NotAllowedError("compose_source", name=source.name)
 
 

@@ -23,20 +23,24 @@ def reader_names_forget(user: User) -> None:
     The lists hold ids of people, and this one's names nobody once the account is gone. A source that goes on to send
     the name brings it back as that of somebody unknown.
     """
-    name, pseudonym = user.username, pseudonym_of(user)
-    documents = Document.objects.select_for_update().filter(
-        tenant=user.tenant_id, handled__security__acl__icontains=name
-    )
+    pseudonym = pseudonym_of(user)
+    for name in filter(None, (user.username, user.email)):
+        _name_forget(user.tenant_id, name, pseudonym)
+
+
+def _name_forget(tenant_id: int, name: str, pseudonym: str) -> None:
+    """In what sources said of documents, and in the lists that were made of it."""
+    said = Q(handled__security__acl__icontains=name) | Q(handled__security__item__icontains=name)
+    documents = Document.objects.select_for_update().filter(said, tenant=tenant_id)
     for row in documents.only("pk", "handled").order_by("pk").iterator(chunk_size=500):
         security = row.handled["security"]
-        renamed = {**security, "acl": name_replaced(security["acl"], name, pseudonym)}
-        Document.objects.filter(pk=row.pk).update(handled={**row.handled, "security": renamed})
-    for listed in (
-        ReaderList.objects.select_for_update().filter(tenant=user.tenant_id).exclude(unknown=[]).order_by("pk")
-    ):
-        replaced = name_replaced(listed.unknown, name, pseudonym)
-        if replaced != listed.unknown:
-            ReaderList.objects.filter(pk=listed.pk).update(unknown=replaced)
+        renamed = {key: name_replaced(security[key], name, pseudonym) for key in ("acl", "item") if key in security}
+        Document.objects.filter(pk=row.pk).update(handled={**row.handled, "security": {**security, **renamed}})
+    lists = ReaderList.objects.select_for_update().filter(tenant=tenant_id).order_by("pk")
+    for listed in lists.exclude(unknown=[], names=[]):
+        replaced = {key: name_replaced(getattr(listed, key), name, pseudonym) for key in ("unknown", "names")}
+        if any(getattr(listed, key) != value for key, value in replaced.items()):
+            ReaderList.objects.filter(pk=listed.pk).update(**replaced)
 
 
 @erase_with

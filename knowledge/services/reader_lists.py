@@ -8,7 +8,7 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -18,13 +18,15 @@ from accounts.models import Tenant, User, UserGroup
 from knowledge.errors import UnknownPeopleError
 from knowledge.indexes.corpus_epoch import epoch_advance
 from knowledge.indexes.reader_lists import list_hold, unused_lists_delete
-from knowledge.models import ReaderList
+from knowledge.models import ReaderList, Source
+from knowledge.services.reader_mapping import EVERYBODY, GROUP, USER, MappedReaders, readers_mapped
+from knowledge.types import SourceOptions, strictly
 
 MAX_NAMES = 1000  # of a list that a source gives
 SEPARATORS = re.compile(r"[,;\n，；、]")
-EVERYBODY = frozenset({"*", "everyone", "everybody", "所有人", "全部", "全员"})
 PURGE_BATCH = 500  # lists a transaction
-USER, GROUP = "user:", "group:"  # before a name that both a person and a group have
+MAX_ITEM_NAMES = 5000  # of a list that a connector gives
+SECOND = "&"  # between the names that a connector gives and those that a field of its metadata gives
 
 
 def keepers_readers_ensure(*, tenant_id: int, users: Sequence[str], groups: Sequence[str]) -> ReaderList:
@@ -53,7 +55,59 @@ def source_readers_ensure(*, tenant_id: int, value: Any) -> ReaderList | None:
     return row
 
 
-def _ensure(tenant_id: int, of: Sequence[Any], values: dict[str, list[Any]]) -> tuple[ReaderList, bool]:
+def item_readers_ensure(*, source: Source, readers: Sequence[str], field_value: Any = None) -> ReaderList:
+    """The list of those whom a connector names as the readers of an item, perhaps everybody.
+
+    `field_value`: what a field says that the handler maps to the readers, too: only who is named by both reads.
+    """
+    named_by_field = _names(field_value)
+    names = sorted({name.replace("\x00", "").strip()[:200] for name in readers if name.strip()})
+    if len(names) > MAX_ITEM_NAMES:
+        names = [*names[:MAX_ITEM_NAMES], "…"]
+    names += [SECOND, *named_by_field] if named_by_field is not None else []
+    mapped = _mapped(source, names)
+    values = {**mapped.fields(), "names": names, "source": source}
+    row, is_new = _ensure(source.tenant_id, ["item", source.pk, *names], values)
+    if not is_new:
+        _renewed(row, mapped)
+    return row
+
+
+def item_readers_renew(*, source: Source) -> int:
+    """Map the names of all lists of a source again, by its table and the people of today; how many have changed.
+
+    Call it in a transaction: it advances the epoch.
+    """
+    rows = ReaderList.objects.select_for_update().filter(source=source).order_by("pk")
+    changed = sum(_renewed(row, _mapped(source, row.names)) for row in rows.iterator(chunk_size=PURGE_BATCH))
+    if changed:
+        epoch_advance(tenant_id=source.tenant_id)
+    return changed
+
+
+def _mapped(source: Source, names: Sequence[str]) -> MappedReaders:
+    table = strictly(SourceOptions, source.options).people
+    place = list(names).index(SECOND) if SECOND in names else len(names)
+    mapped = readers_mapped(tenant_id=source.tenant_id, names=names[:place], table=table)
+    if place == len(names):
+        return mapped
+    people = _named(source.tenant_id, names[place + 1 :])
+    of_field = MappedReaders(set(people.users.values()), set(people.groups.values()), people.unknown)
+    return mapped.shared_with(of_field)
+
+
+def _renewed(row: ReaderList, mapped: MappedReaders) -> bool:
+    """Whether other people are meant by a list than before; then they are stored."""
+    values = mapped.fields()
+    if all(getattr(row, name) == value for name, value in values.items()):
+        return False
+    for name, value in values.items():
+        setattr(row, name, value)
+    row.save(update_fields=list(values))
+    return True
+
+
+def _ensure(tenant_id: int, of: Sequence[Any], values: Mapping[str, Any]) -> tuple[ReaderList, bool]:
     """The list with this content, and whether it is new. It stays until the transaction ends, used or not."""
     key = _key(tenant_id, of=of)
     while True:
@@ -78,7 +132,8 @@ def reader_names_resolve() -> int:
     changed = 0
     for tenant in tenants:
         with transaction.atomic():
-            rows = ReaderList.objects.select_for_update().filter(tenant=tenant).exclude(unknown=[]).order_by("pk")
+            rows = ReaderList.objects.select_for_update(of=("self",)).select_related("source")
+            rows = rows.filter(tenant=tenant).exclude(unknown=[]).order_by("pk")
             moved = sum(_resolve(row) for row in rows)
             if moved:
                 epoch_advance(tenant_id=tenant.pk)
@@ -88,6 +143,8 @@ def reader_names_resolve() -> int:
 
 def _resolve(row: ReaderList) -> bool:
     """Take in those of the unknown names that are known by now. People who were found once stay found by their id."""
+    if row.source is not None:
+        return _renewed(row, _mapped(row.source, row.names))
     people = _named(row.tenant_id, row.unknown)
     if not (people.users or people.groups):
         return False

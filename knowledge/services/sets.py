@@ -15,14 +15,15 @@ from accounts.selectors import may_create_sets
 from accounts.services import audit_record
 from knowledge.errors import MeasuredFirstError, OwnerNeededError, UnknownPeopleError, UnknownTenantError
 from knowledge.indexes.corpus_epoch import epoch_advance
-from knowledge.models import KnowledgeSet
+from knowledge.models import Document, KnowledgeSet, SetSource
 from knowledge.options_draft import PROMPT_TEXTS
 from knowledge.selectors import set_owned
+from knowledge.selectors.sets import sources_managed
 from knowledge.services.publish_gate import publish_gate
 from knowledge.services.quotas import quota_check_sets
 
 CHANGEABLE = (
-    *("name", "name_zh", "code", "axis", "visibility", "originals", "description"),
+    *("name", "name_zh", "code", "axis", "visibility", "originals", "rights", "description"),
     *("persona", "answer_template", "example_questions"),
 )
 
@@ -74,13 +75,29 @@ def _set_change(*, scope: Scope, actor: User, set_id: int, values: Mapping[str, 
     changed = [name for name in CHANGEABLE if name in values and getattr(knowledge_set, name) != values[name]]
     if not changed:
         return knowledge_set
+    if "rights" in changed:
+        rights_check(scope=scope, knowledge_set=knowledge_set, rights=values["rights"])
     for name in changed:
         setattr(knowledge_set, name, values[name])
     _save(knowledge_set)
-    if {"visibility", "axis", "code"} & set(changed):  # what a search of somebody finds
+    if {"visibility", "axis", "code", "rights"} & set(changed):  # what a search of somebody finds
         epoch_advance(tenant_id=knowledge_set.tenant_id, sets=[knowledge_set.pk])
     audit_record(actor=actor, action="set.change", target=knowledge_set.code, set=knowledge_set.pk, fields=changed)
     return knowledge_set
+
+
+def rights_check(*, scope: Scope, knowledge_set: KnowledgeSet, rights: str) -> None:
+    """Only who manages all sources of a set may say that their rights do not count there.
+
+    Raises NotAllowedError.
+    """
+    if rights != KnowledgeSet.Rights.SET:
+        return
+    managed = sources_managed(scope=scope).order_by().values("pk")
+    named = Document.objects.filter(sets=knowledge_set, deleted=None, source_readers__isnull=False)
+    composed = SetSource.objects.filter(knowledge_set=knowledge_set)
+    if named.exclude(source__in=managed).exists() or composed.exclude(source__in=managed).exists():
+        raise NotAllowedError("rights_of_sources")
 
 
 @transaction.atomic

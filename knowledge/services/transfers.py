@@ -16,6 +16,7 @@ from knowledge.indexes.corpus_epoch import epoch_advance
 from knowledge.models import Document, KnowledgeSet
 from knowledge.selectors import documents_readable, set_curated
 from knowledge.selectors.keeping import kept_among
+from knowledge.selectors.sets import sources_managed
 from knowledge.services.composition import memberships_by_hand_record
 from ragcore.errors import RagError
 
@@ -74,6 +75,7 @@ def _each(
     documents = list(rows.select_for_update(of=("self",)))
     sets_of_document = _held(documents)
     changeable = kept_among(scope=scope, document_ids=list(sets_of_document))
+    closed = _closed_by_source(scope, documents, add)
     is_administrator = scope.administers != "nothing"
     changed: list[int] = []
     refused = []
@@ -81,6 +83,8 @@ def _each(
         try:
             if document.pk not in changeable:
                 raise NotAllowedError("kept_by_others")
+            if document.pk in closed:
+                raise NotAllowedError("rights_of_sources")
             if _is_changed(document, sets_of_document[document.pk], may_empty=is_administrator, add=add, take=take):
                 changed.append(document.pk)
         except RagError as error:
@@ -89,6 +93,15 @@ def _each(
         _write(changed, add=add, take=take)
         _afterwards(actor, changed, add=add, take=take)
     return TransferResult(len(changed), tuple(refused))
+
+
+def _closed_by_source(scope: Scope, documents: Sequence[Document], add: KnowledgeSet | None) -> set[int]:
+    """Documents whose sources say who may read them, and that a set which ignores this would open to others."""
+    if add is None or add.rights != KnowledgeSet.Rights.SET:
+        return set()
+    named = {document.pk: document.source_id for document in documents if document.source_readers_id is not None}
+    managed = set(sources_managed(scope=scope).filter(pk__in=named.values()).values_list("pk", flat=True))
+    return {pk for pk, source_id in named.items() if source_id not in managed}
 
 
 def _held(documents: Sequence[Document]) -> dict[int, set[int]]:

@@ -18,6 +18,7 @@ DOCUMENTS = "admin:knowledge_document_changelist"
 SETS = "admin:knowledge_knowledgeset_changelist"
 SET_VALUES = {
     "originals": "readers",
+    "rights": "both",
     "name": "Design",
     "code": "design",
     "axis": "X",

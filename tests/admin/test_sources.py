@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 from django.utils import timezone
 
@@ -23,7 +25,7 @@ FORM = {
     "metadata": "lang = en",
     "max_documents": "100",
     "clearance": "1",
-    "delete_at_most_percent": "50",
+    "delete_at_most_percent": "30",
 }
 
 
@@ -102,6 +104,34 @@ def test_a_source_is_run_and_its_page_says_how_it_went(owner, own_set, shelf):
     page = client.get(f"/admin/knowledge/source/{source.pk}/change/")
     assert dict(page.context["runs"][0]["figures"]) == {"found": 1, "new": 1}
     assert "shelf" in client.get("/admin/knowledge/source/").content.decode()
+
+
+def test_the_page_of_a_source_tests_it_and_shows_what_waits(owner, own_set, shelf):
+    folder = Path(shelf)
+    for number in range(20):
+        (folder / f"{number:02}.txt").write_text(f"page {number}")
+    (folder / "empty.txt").write_text("")
+    add(owner, location=shelf, include="", delete_missing="on")
+    source = Source.objects.get(name="shelf")
+    client, own = signed_in(owner), f"/admin/knowledge/source/{source.pk}"
+    page = client.post(f"{own}/test/", follow=True).content.decode()
+    assert "The source can be read. · address allowed: works · connect: works" in page
+    for _ in range(2):
+        client.post(f"{own}/run/")
+        sync_run(job_id=IngestJob.objects.filter(source=source).latest("pk").pk)
+        for number in range(11):
+            (folder / f"{number:02}.txt").unlink(missing_ok=True)
+
+    page = client.get(f"{own}/change/").content.decode()
+
+    assert "Deletions that wait" in page
+    assert "Items that could not be taken" in page
+    assert Document.objects.filter(source=source, deleted=None).count() >= 20
+    client.post(f"{own}/deletions/", {"keep": "1"})
+    page = client.get(f"{own}/change/").content.decode()
+    assert "Deletions that wait" not in page
+    client.post(f"{own}/run/", {"mode": "everything"})
+    assert IngestJob.objects.filter(source=source).latest("pk").run.work.arguments["mode"] == "everything"
 
 
 def test_a_run_that_imports_nothing_has_failed_and_says_why(owner, own_set, settings):

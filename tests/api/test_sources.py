@@ -163,6 +163,61 @@ def test_what_a_run_refuses_stands_in_its_job(alice, radio, shelf, tmp_path):
     assert [(e["document_id"], e["external_id"], e["code"]) for e in errors] == [(None, "c.exe", "unsupported_format")]
 
 
+def test_a_source_is_tried_step_by_step(alice, bob, radio, shelf, settings):
+    made = alice.post(SOURCES, shelf, "json").json()
+    address = f"{SOURCES}/{made['id']}/test"
+
+    works = alice.post(address).json()
+    settings.SOURCE_FOLDERS = ()
+    fails = alice.post(address).json()
+
+    assert works["works"]
+    assert [step["state"] for step in works["steps"]] == ["ok"] * 5
+    assert not fails["works"]
+    assert [step["state"] for step in fails["steps"]] == ["failed"] + ["skipped"] * 4
+    assert "folder" in fails["steps"][0]["message"].lower()
+    assert bob.post(address).status_code == 404
+
+
+def test_a_count_is_there_once_a_job_has_begun(alice, radio, shelf, monkeypatch):
+    made = alice.post(SOURCES, shelf, "json").json()
+    address = f"{SOURCES}/{made['id']}/preview"
+    assert alice.get(address).status_code == 404
+    assert (
+        alice.post(address).json() | {"count": 2, "is_complete": True, "goes_on": False} == alice.post(address).json()
+    )
+    monkeypatch.setattr("knowledge.services.sources.trials.PREVIEW_SECONDS", -1)
+
+    assert alice.post(address).json()["goes_on"]
+
+    assert alice.get(address).json()["goes_on"]
+
+
+def test_deletions_that_wait_are_listed_and_decided(alice, bob, radio, shelf, tmp_path):
+    for number in range(28):
+        (tmp_path / f"{number:02}.txt").write_text(f"page {number}")
+    made = alice.post(SOURCES, {**shelf, "options": {"delete_missing": True}}, "json").json()
+    one = f"{SOURCES}/{made['id']}"
+    sync_run(job_id=alice.post(f"{one}/run").json()["job_id"])
+    assert alice.get(f"{one}/attention").json() == {"deletions": None, "items": []}
+    for number in range(12):
+        (tmp_path / f"{number:02}.txt").unlink()
+    (tmp_path / "empty.txt").write_text("")
+    sync_run(job_id=alice.post(f"{one}/run", {"mode": "list"}, "json").json()["job_id"])
+
+    waits = alice.get(f"{one}/attention").json()
+
+    assert (waits["deletions"]["count"], waits["deletions"]["total"]) == (12, 30)
+    assert [(row["external_id"], row["code"]) for row in waits["items"]] == [("empty.txt", "empty_document")]
+    assert (
+        bob.get(f"{one}/attention").status_code == bob.post(f"{one}/deletions", {"decision": "keep"}).status_code == 404
+    )
+    assert alice.post(f"{one}/deletions", {"decision": "all"}, "json").status_code == 400
+    assert alice.post(f"{one}/deletions", {"decision": "delete"}, "json").json() == {"documents": 12}
+    assert Document.objects.filter(source=made["id"], deleted=None).count() == 18
+    assert alice.post(f"{one}/deletions", {"decision": "delete"}, "json").status_code == 404
+
+
 def test_a_page_is_taken_in_the_background(alice, radio):
     response = alice.post(PAGES, {"url": "https://docs.invalid/a", "sets": [radio.pk]}, "json")
 

@@ -203,3 +203,27 @@ def test_a_source_with_unreadable_credentials_is_as_unknown_as_any(source):
     Source.objects.filter(pk=source.pk).update(credentials="damaged")
 
     assert send(source, UPSERT).status_code == 401
+
+
+def readers_of(source):
+    row = Document.objects.select_related("source_readers").get(source=source).source_readers
+    return row and (row.users, row.groups, row.unknown)
+
+
+def test_readers_come_with_a_document_and_change_at_once_without_it(source, world):
+    send(source, {**UPSERT, "readers": [f"user:{world.bob.username}", "user:ghost"]})
+    assert readers_of(source) == ([world.bob.pk], [], ["user:ghost"])
+
+    send(source, {"event": "readers", "external_id": "case/1", "readers": [f"user:{world.alice.username}"]})
+    assert readers_of(source) == ([world.alice.pk], [], [])
+
+    send(source, {"event": "readers", "external_id": "case/1", "readers": ["everyone"]})
+    assert readers_of(source) == ([], [0], [])
+    send(source, {"event": "readers", "external_id": "case/1", "readers": []})
+    assert readers_of(source) == ([], [], [])
+
+
+def test_a_change_of_readers_names_them(source):
+    response = send(source, {"event": "readers", "external_id": "case/1"})
+
+    assert (response.status_code, list(fields_of(response))) == (400, ["readers"])

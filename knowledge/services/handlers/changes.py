@@ -6,7 +6,7 @@ handler fills what is missing. The exception is the title, whose former wording 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import PurePosixPath
 from typing import Any
@@ -96,6 +96,20 @@ def arrival_apply(document: Document, *, sent_clearance: int) -> None:
     plain = document_without_handler(document)
     _security(document, handler, plain, rule=None, is_read=False, sent_clearance=sent_clearance)
     review_date_write(document, mapped_review_date(handler, plain.metadata))
+
+
+def item_readers_apply(document: Document, *, readers: Sequence[str]) -> bool:
+    """Write on a locked document who may read it as the connector of its source says; whether that was other people.
+
+    The caller advances the epoch.
+    """
+    before = document.source_readers_id
+    noted = {**document.handled.get("security", {}), "item": sorted(set(readers))}
+    document.handled = {**document.handled, "security": noted}
+    row = document.source.handler
+    handler = Handler() if row is None else handler_value(row)
+    _security(document, handler, document_without_handler(document), rule=None, is_read=False)
+    return document.source_readers_id != before
 
 
 def _security(

@@ -22,11 +22,11 @@ from django.utils.translation import gettext_noop
 
 from accounts.audit.events import event_add
 from accounts.models import MAX_CLEARANCE
-from knowledge.models import Document, Source
+from knowledge.models import Document, ReaderList, Source
 from knowledge.seeds import seed_security_levels
 from knowledge.services.floors import source_floor
 from knowledge.services.handlers.rules import CLEARANCE, READERS, SECURITY_TARGETS
-from knowledge.services.reader_lists import source_readers_ensure
+from knowledge.services.reader_lists import item_readers_ensure, source_readers_ensure
 from knowledge.types import SourceOptions, strictly
 from notifications.kinds import notification_kind
 from notifications.models import Notification
@@ -50,6 +50,7 @@ class SecuritySaid:
     readers: Any = None
     rule: Any = None
     maps_readers: bool = False
+    item: list[str] | None = None  # readers as the connector names them; None: it says nothing
 
 
 def security_said(
@@ -59,13 +60,20 @@ def security_said(
 
     Names of readers are taken out of the attributes of the document, which all of its readers see, and remembered.
     """
-    clearance, readers = None, document.handled.get("security", {}).get("acl")
+    noted = document.handled.get("security", {})
+    clearance, readers = None, noted.get("acl")
     for theirs, ours in field_map.items():
         if ours == CLEARANCE and metadata.get(theirs) not in (None, ""):
             clearance = metadata[theirs]
         elif ours == READERS and theirs in document.metadata:
             readers = document.metadata.pop(theirs)
-    return SecuritySaid(clearance=clearance, readers=readers, rule=rule, maps_readers=READERS in field_map.values())
+    return SecuritySaid(
+        clearance=clearance,
+        readers=readers,
+        rule=rule,
+        maps_readers=READERS in field_map.values(),
+        item=noted.get("item"),
+    )
 
 
 def level_read(value: Any, *, levels: Mapping[str, int] | None = None) -> int | None:
@@ -109,14 +117,14 @@ def security_write(document: Document, security: SecuritySaid, *, sent_clearance
     clearance, unread = _clearance(document, security, noted, sent_clearance)
     before = (document.clearance, document.source_readers_id)
     document.clearance = clearance[0]
-    row = source_readers_ensure(tenant_id=document.tenant_id, value=security.readers) if security.maps_readers else None
-    document.source_readers = row
+    row = document.source_readers = _readers(document, security)
     record = {
         "sent": sent_clearance,
         "wrote": clearance[1],
         "rule": security.rule,
         "unread": unread,
         "acl": security.readers,
+        "item": security.item,
     }
     record = {name: value for name, value in record.items() if value not in (None, "", 0) or name == "wrote"}
     document.handled = {name: value for name, value in document.handled.items() if name != "security"}
@@ -129,6 +137,14 @@ def security_write(document: Document, security: SecuritySaid, *, sent_clearance
         _tell(document.source, UNREAD, unread)
     if row is not None and row.unknown and row.pk != before[1]:
         _tell(document.source, UNKNOWN, row.unknown[0])
+
+
+def _readers(document: Document, security: SecuritySaid) -> ReaderList | None:
+    """The list of those whom the source names: by its connector, by a field that its handler maps, or by both."""
+    field_value = security.readers if security.maps_readers else None
+    if security.item is not None:
+        return item_readers_ensure(source=document.source, readers=security.item, field_value=field_value)
+    return source_readers_ensure(tenant_id=document.tenant_id, value=field_value)
 
 
 def _clearance(

@@ -23,6 +23,8 @@ from knowledge.selectors.sets import handlers_listed, source_managed
 from knowledge.services.composition import sources_settle_soon
 from knowledge.services.deletion import documents_withdraw
 from knowledge.services.floors import source_floor_apply
+from knowledge.services.reader_lists import item_readers_renew
+from knowledge.services.reader_mapping import table_faults
 from knowledge.services.registration import clearance_check, source_ensure
 from knowledge.services.sources.credentials import credentials_check, credentials_encrypt, credentials_normalise
 from knowledge.services.sources.ownership import owner_check
@@ -74,6 +76,8 @@ def source_update(*, scope: Scope, actor: User, source_id: int, values: Mapping[
         audit_record(actor=actor, action="source.change", target=source.name, source=source.pk, fields=changed)
     if {"options", "location"} & set(changed):
         source_floor_apply(actor=actor, source=source)
+    if source.options.get("people") != was["options"].get("people"):
+        item_readers_renew(source=source)
     return source
 
 
@@ -141,10 +145,11 @@ def _fill(source: Source, *, scope: Scope, values: Mapping[str, Any]) -> None:
             setattr(source, name, values[name])
     if "settings" in values:
         source.settings = _settings(source, values["settings"])
-    if (source.location, source.settings) != (was_at, was_set):
-        source.cursor = {}  # another place, or other texts of the same one: the next list is a whole one
+    was_options = source.options
     if "options" in values:
         source.options = _options(source, scope=scope, given=values["options"])
+    if (source.location, source.settings) != (was_at, was_set) or _lists_others(was_options, source.options):
+        source.cursor = {}  # another place, other texts of the same one, or more of it: the next list is a whole one
     if "handler" in values:
         source.handler = _handler(scope, values["handler"])
     if "owner" in values:
@@ -171,6 +176,13 @@ def addresses_check(*, scope: Scope, addresses: str) -> None:
     permission_check(draft, for_owner=scope.administers == "nothing")
 
 
+def _lists_others(before: Mapping[str, Any], after: Mapping[str, Any]) -> bool:
+    """Whether other items are taken than before, or what is gone is deleted from now on."""
+    return any(
+        before.get(name) != after.get(name) for name in ("include", "exclude", "max_documents", "delete_missing")
+    )
+
+
 def _is_private(source: Source) -> bool:
     return bool(source.options.get("allow_private"))
 
@@ -193,6 +205,10 @@ def _options(source: Source, *, scope: Scope, given: Mapping[str, Any]) -> dict[
     if options.allow_private != private and scope.administers != "everything":
         raise NotAllowedError("private_addresses")
     clearance_check(scope=scope, clearance=max(options.clearance, options.clearance_floor))
+    if options.people != source.options.get("people", {}) and (
+        unknown := table_faults(tenant_id=source.tenant_id, table=options.people)
+    ):
+        raise UnknownPeopleError("names", field="options", unknown=unknown)
     usual = asdict(SourceOptions())
     stored = {name: value for name, value in asdict(options).items() if value != usual[name]}
     return {name: list(value) if isinstance(value, tuple) else value for name, value in stored.items()}

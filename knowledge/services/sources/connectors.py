@@ -2,29 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
 
 from django.conf import settings
 
-from accounts.scope import Scope
-from knowledge.connectors import Access, Connector, Listed, Preview, connector_kinds, preview_of
+from knowledge.connectors import Access, Connector, Listed, connector_kinds
 from knowledge.errors import SourceSettingsError
 from knowledge.models import Source
-from knowledge.selectors.sets import source_managed
 from knowledge.services.places import folder_allowed
 from knowledge.services.sources.credentials import credentials_decrypt
 from knowledge.services.sources.folders import folder_items
-from knowledge.services.sources.ownership import owner_check
 from knowledge.services.sources.web import page_items, policy_of, sitemap_items
 
-MOST_PREVIEWED = 100_000  # items that are counted
-PREVIEW_SECONDS = 20.0
 
-
-def connector_of(source: Source, *, for_owner: bool = False) -> Connector:
-    """The connector of a source; `for_owner`: see folder_allowed.
+def connector_of(source: Source, *, for_owner: bool = False, pace: Callable[[], None] = lambda: None) -> Connector:
+    """The connector of a source; `for_owner`: see folder_allowed, `pace`: see Access.
 
     Raises SourceSettingsError for kinds without one, InvalidOptionsError, CredentialsUnreadableError.
     """
@@ -36,6 +30,7 @@ def connector_of(source: Source, *, for_owner: bool = False) -> Connector:
         folder_allowed=partial(folder_allowed, tenant_id=source.tenant_id, for_owner=for_owner),
         workspace=workspace_of(source),
         secrets=credentials_decrypt(source.credentials),
+        pace=pace,
     )
     return kind(location=source.location, settings=source.settings, access=access)
 
@@ -46,14 +41,16 @@ def workspace_of(source: Source) -> Path:
     return folder
 
 
-def listed_items(source: Source, *, trusted_folder: str = "") -> Iterator[Listed]:
+def listed_items(
+    source: Source, *, trusted_folder: str = "", pace: Callable[[], None] = lambda: None
+) -> Iterator[Listed]:
     """What a source has now, or what has changed there; nothing for kinds that send their documents themselves.
 
-    `trusted_folder`: see run_open. Raises FolderNotAllowedError, FolderUnreadableError, UrlNotAllowedError,
-    UrlUnreachableError, ConnectorError, SourceUnreachableError.
+    `trusted_folder`: see run_open; `pace`: see Access. Raises FolderNotAllowedError, FolderUnreadableError,
+    UrlNotAllowedError, UrlUnreachableError, ConnectorError, SourceUnreachableError, SourceBusyError.
     """
     if source.kind in connector_kinds():
-        yield from connector_of(source).changes(source.cursor)
+        yield from connector_of(source, pace=pace).changes(source.cursor)
         return
     match source.kind:
         case Source.Kind.FOLDER:
@@ -64,14 +61,3 @@ def listed_items(source: Source, *, trusted_folder: str = "") -> Iterator[Listed
             yield from page_items(source)
         case Source.Kind.SITEMAP:
             yield from sitemap_items(source)
-
-
-def source_preview(*, scope: Scope, source_id: int) -> Preview:
-    """What a source would bring in now, all of it: a count and the first items; nothing is stored.
-
-    Raises NotFoundError, NotAllowedError, SourceUnownedError, and as listed_items.
-    """
-    source = source_managed(scope=scope, source_id=source_id)
-    owner_check(source)
-    source.cursor = {}
-    return preview_of(listed_items(source), most=MOST_PREVIEWED, seconds=PREVIEW_SECONDS)

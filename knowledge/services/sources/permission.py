@@ -19,7 +19,7 @@ from knowledge.selectors.sets import source_managed
 from knowledge.services.places import folder_allowed
 from knowledge.services.sources.connectors import connector_of
 from knowledge.services.sources.ownership import owner_check
-from knowledge.services.sources.sync_runs import LISTED_KINDS, run_open, runs_open
+from knowledge.services.sources.sync_runs import CHANGES, LISTED_KINDS, run_open, runs_open
 from knowledge.services.sources.web import hosts_of, location_check
 from ragcore.errors import RagError, UrlNotAllowedError
 from ragcore.fetching import AddressPolicy
@@ -72,8 +72,8 @@ def source_pause(source: Source) -> Pause | None:
 
 
 @transaction.atomic
-def source_run_start(*, scope: Scope, actor: User, source_id: int) -> IngestJob:
-    """Run a source now; returns the waiting or running job instead of starting a second one.
+def source_run_start(*, scope: Scope, actor: User, source_id: int, mode: str = CHANGES) -> IngestJob:
+    """Run a source now; returns the waiting or running job instead of starting a second one. `mode`: see run_open.
 
     Raises NotFoundError, NotAllowedError, SourcePausedError where a run could read nothing.
     """
@@ -83,8 +83,8 @@ def source_run_start(*, scope: Scope, actor: User, source_id: int) -> IngestJob:
     Source.objects.select_for_update().get(pk=source.pk)
     if (run := runs_open().filter(job__source=source).first()) is not None:
         return run.job
-    audit_record(actor=actor, action="source.run", target=source.name, source=source.pk)
-    return run_open(sources=[source], actor=actor, trigger="person")
+    audit_record(actor=actor, action="source.run", target=source.name, source=source.pk, mode=mode)
+    return run_open(sources=[source], actor=actor, trigger="person", mode=mode)
 
 
 def _withdrawal(source: Source) -> AuditEvent | None:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from django.db import transaction
 
 from accounts.models import MAX_CLEARANCE
 from accounts.scope import Scope
+from knowledge.connector_errors import SourceBusyError
 from knowledge.connectors.items import (
     FetchedItem,
     Item,
@@ -20,29 +21,25 @@ from knowledge.connectors.items import (
     UnchangedItem,
     UnreadableItem,
 )
-from knowledge.errors import (
-    ItemUnreadableError,
-    LeftOutError,
-    LimitReachedError,
-    NotDeletedError,
-    SupersededError,
-)
+from knowledge.errors import ItemUnreadableError, LeftOutError, LimitReachedError, SupersededError
 from knowledge.indexes.corpus_epoch import epoch_advance
 from knowledge.models import Document, IngestJob, Source
 from knowledge.services.composition import glob_matches
-from knowledge.services.deletion import documents_withdraw
 from knowledge.services.documents import items_add, job_work, upload_check
 from knowledge.services.handlers import Handler, arrival_refusal, handler_value
 from knowledge.services.names import document_rename
 from knowledge.services.registration import Arrival, document_register
-from knowledge.services.sources.sync_runs import RunReport
+from knowledge.services.sources.item_faults import RunFaults, is_passing
+from knowledge.services.sources.item_readers import item_readers_write
+from knowledge.services.sources.known_items import KnownItems, item_key, readers_of_item, stamp_of
+from knowledge.services.sources.missing_documents import hold_end, missing_settle
+from knowledge.services.sources.sync_runs import RunReport, stored_error
 from knowledge.types import SourceOptions, strictly
 from ragcore.errors import RagError
 from work.fencing import job_writing
 from work.models import Job
 
 CALL_WORKERS_EVERY = 20  # versions: reading them begins while others are still fetched
-FEW = 10  # documents that may always be deleted, whatever their share
 UNWANTED = (LeftOutError, SupersededError)
 
 
@@ -54,58 +51,75 @@ def source_scope(source: Source) -> Scope:
 
 
 class ItemSync:
-    """One run of one source. `take` each item, which raises JobLostError once the run is over, then `finish`."""
+    """One run of one source. `take` each item, which raises JobLostError once the run is over, then `finish`.
 
-    def __init__(self, *, job: IngestJob, work: Job, source: Source, report: RunReport) -> None:
+    `rereads`: items are read and compared although their stamps say that they have not changed; `before_read` is called
+    before each of them is read.
+    """
+
+    def __init__(
+        self,
+        *,
+        job: IngestJob,
+        work: Job,
+        source: Source,
+        report: RunReport,
+        rereads: bool = False,
+        before_read: Callable[[], None] = lambda: None,
+    ) -> None:
         self.job, self.work, self.source, self.report = job, work, source, report
         self.options = strictly(SourceOptions, source.options)
         self.handler = handler_value(source.handler) if source.handler else Handler()
+        self.rereads, self.before_read = rereads, before_read
+        self.faults = RunFaults(source)
+        self.known = KnownItems(source)
         self._scope = source_scope(source)
-        self._seen: set[int] = set()
+        self._present: set[int] = set()
         self._removed: list[str] = []
+        self._cleared: list[str] = []  # failed in an earlier run and not in this one
         self._end: ListEnd | None = None
         self._is_complete = True
         self._called_for = self._versions = 0
 
     def take(self, item: Listed) -> bool:
-        """Process one item; False if the limit of the source is reached."""
+        """Process one item; False if the limit of the source is reached. Raises SourceBusyError."""
         match item:
             case ListEnd():
                 self._end = item
-                return True
             case RemovedItem():
                 self._removed.append(item.external_id)
-                return True
+                self._clear(item.external_id)
             case UnchangedItem():
-                self._seen.add(_key(item.external_id))
+                self._present.add(item_key(item.external_id))
                 self.report.found += 1
-                return True
-            case _:
+            case UnreadableItem():
+                self._is_complete &= not item.hides
+                self.report.found += 1
+                self._present.add(item_key(item.path))  # it is there, though it cannot be taken
+                self._refuse(item.path, item.error)
+            case Item() if self._is_wanted(item.external_id):
                 return self._take_present(item)
+        return True
 
-    def _take_present(self, item: Item | UnreadableItem) -> bool:
-        if isinstance(item, UnreadableItem):
-            self._is_complete &= not item.hides
-            self.report.found += 1
-            self._seen.add(_key(item.path))  # it is there, though it cannot be taken
-            self.report.refuse(path=item.path, error=item.error)
-            return True
-        if not self._is_wanted(item.external_id):
-            return True
-        if len(self._seen) >= self.options.max_documents:
+    def _take_present(self, item: Item) -> bool:
+        if len(self._present) >= self.options.max_documents:
             self._is_complete = False
             self._note(LimitReachedError("documents", limit=self.options.max_documents))
             return False
-        self._seen.add(_key(item.external_id))
-        self.report.found += 1
+        self._present.add(item_key(item.external_id))
         try:
             self._take(item)
         except UNWANTED:
             self.report.left_out += 1
+        except SourceBusyError:
+            raise
         except RagError as error:
-            self.report.refuse(path=item.external_id, error=error)
-        except OSError:
-            self.report.refuse(path=item.external_id, error=ItemUnreadableError())
+            self._refuse(item.external_id, error)
+        except OSError as error:
+            self._refuse(item.external_id, ItemUnreadableError(), passing=is_passing(error))
+        else:
+            self._clear(item.external_id)
+        self.report.found += 1
         return True
 
     def finish(self) -> None:
@@ -113,30 +127,39 @@ class ItemSync:
         if self._versions > self._called_for:
             self._call_workers()
         if self.options.delete_missing:
-            self._delete_missing()
-        if self._end is not None and self._is_complete:
-            with job_writing(self.work):
+            self._settle_missing()
+        else:
+            hold_end(source_id=self.source.pk)
+        is_whole = self._is_complete and (self._end is None or self._end.is_full)
+        with job_writing(self.work):
+            self.faults.store(cleared=self._cleared, is_whole=is_whole)
+            if self._end is not None and self._is_complete and not self.faults.waits:
                 cursor_store(source_id=self.source.pk, cursor=self._end.cursor)
+
+    def _refuse(self, path: str, error: RagError, *, passing: bool | None = None) -> None:
+        self.report.refuse(path=path, error=error)
+        self.faults.note(path, stored_error(error), is_passing=is_passing(error) if passing is None else passing)
+
+    def _clear(self, path: str) -> None:
+        if self.faults.taken(path):
+            self._cleared.append(path)
 
     def _is_wanted(self, path: str) -> bool:
         included = not self.options.include or glob_matches(path, self.options.include)
         return included and not glob_matches(path, self.options.exclude)
 
     def _take(self, item: Item) -> None:
+        if not self.rereads and self.known.is_unchanged(item):
+            return
         if item.was:
             self._move(item)
-        document = self._known(item.external_id)
-        last: Stamp = document.handled.get("seen", {}) if document else {}
+        document = self.known.document(item.external_id)
+        self._readers(document, item)
+        last = stamp_of(document) if not self.rereads else {}
         if last and last == item.stamp:
             return
-        if refusal := arrival_refusal(
-            source=self.source,
-            handler=self.handler,
-            path=item.external_id,
-            name=item.name,
-            metadata=self._metadata(item),
-        ):
-            raise refusal
+        self._check(item)
+        self.before_read()
         fetched = item.read(last)
         if fetched is None:
             return
@@ -151,9 +174,25 @@ class ItemSync:
         self.report.changed += document is not None
         self.report.new += document is None
 
-    def _known(self, external_id: str) -> Document | None:
-        rows = Document.objects.filter(source=self.source, external_id=external_id, deleted=None)
-        return rows.only("pk", "sha256", "handled").first()
+    def _check(self, item: Item) -> None:
+        """Raises what the handler refuses by path and name, before anything is read."""
+        if refusal := arrival_refusal(
+            source=self.source,
+            handler=self.handler,
+            path=item.external_id,
+            name=item.name,
+            metadata=self._metadata(item),
+        ):
+            raise refusal
+
+    def _readers(self, document: Document | None, item: Item) -> None:
+        """Who may read it there is written at once, also where nothing else has changed."""
+        if document is None or item.readers is None:
+            return
+        if readers_of_item(item) != document.handled.get("security", {}).get("item"):
+            with job_writing(self.work):
+                if item_readers_write(document_id=document.pk, readers=item.readers):
+                    epoch_advance(tenant_id=self.source.tenant_id, documents=[document.pk])
 
     def _register(self, item: Item, fetched: FetchedItem) -> None:
         arrival = Arrival(
@@ -169,7 +208,7 @@ class ItemSync:
             sent_as=item.external_id,
         )
         with job_writing(self.work):
-            self._store(arrival, fetched.stamp)
+            self._store(arrival, fetched.stamp, item)
 
     def _metadata(self, item: Item) -> dict[str, Any]:
         """What the source says about all of its documents, and about this one."""
@@ -177,54 +216,45 @@ class ItemSync:
 
     def _move(self, item: Item) -> None:
         """The document that had another id stays the same one, unless the new id is taken."""
-        document = self._known(item.was)
-        if document is None or self._known(item.external_id) is not None:
+        document = self.known.document(item.was)
+        if document is None or self.known.document(item.external_id) is not None:
             return
         with job_writing(self.work):
             Document.objects.filter(pk=document.pk).update(external_id=item.external_id)
             document_rename(document_id=document.pk, file_name=item.name, path=item.external_id)
 
-    def _store(self, arrival: Arrival, stamp: Stamp) -> None:
+    def _store(self, arrival: Arrival, stamp: Stamp, item: Item) -> None:
         registration = document_register(
             scope=self._scope, actor=self.source.owner, arrival=arrival, source=self.source
         )
         stamp_store(document_id=registration.document.pk, stamp=stamp)
+        is_moved = registration.merged
+        if item.readers is not None:  # in the same transaction: nobody else sees the document before
+            is_moved |= item_readers_write(document_id=registration.document.pk, readers=item.readers)
         if registration.version is not None:
             items_add(self.job, [registration.version])
             self._versions += 1
         if self._versions - self._called_for >= CALL_WORKERS_EVERY:
             self._call_workers()
-        if registration.merged:
+        if is_moved:
             epoch_advance(tenant_id=self.source.tenant_id, documents=[registration.document.pk])
 
     def _call_workers(self) -> None:
         job_work(self.job, workers=1)
         self._called_for = self._versions
 
-    def _delete_missing(self) -> None:
-        """Delete documents that are gone, unless the list may be incomplete; then the report says so.
-
-        Gone is what a list of changes names, or what a whole list does not.
-        """
-        is_whole = self._end is None or self._end.is_full
-        removed = frozenset(map(_key, self._removed))
-        here = Document.objects.filter(source=self.source, deleted=None).values_list("pk", "external_id")
-        total, missing = 0, []
-        for pk, external_id in here.iterator(chunk_size=2000):
-            total += 1
-            key = _key(external_id)
-            if key in removed or (is_whole and key not in self._seen):
-                missing.append(pk)
-        if not missing:
-            return
-        if not self._is_complete:
-            self._note(NotDeletedError())
-        elif is_whole and not self._seen:
-            self._note(NotDeletedError("empty"))
-        elif len(missing) > max(FEW, total * self.options.delete_at_most_percent / 100):
-            self._note(NotDeletedError("too_many", missing=len(missing), total=total))
-        else:
-            self.report.deleted += documents_withdraw(tenant_id=self.source.tenant_id, document_ids=missing)
+    def _settle_missing(self) -> None:
+        settled = missing_settle(
+            source=self.source,
+            options=self.options,
+            present=self._present,
+            removed=self._removed,
+            end=self._end,
+            is_complete=self._is_complete,
+        )
+        self.report.deleted += settled.deleted
+        if settled.note is not None:
+            self._note(settled.note)
 
     def _note(self, error: RagError) -> None:
         self.report.note(source=self.source.name, error=error)
@@ -247,8 +277,3 @@ def stamp_store(*, document_id: int, stamp: Stamp) -> None:
         Document.objects.select_for_update().values_list("handled", flat=True).get(pk=document_id)
     )
     Document.objects.filter(pk=document_id).update(handled={**handled, "seen": dict(stamp)})
-
-
-def _key(external_id: str) -> int:
-    """64 bits of a hash: a million items take some tens of megabytes."""
-    return int.from_bytes(hashlib.blake2b(external_id.encode(), digest_size=8).digest(), "big")

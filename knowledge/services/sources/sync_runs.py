@@ -28,12 +28,17 @@ from knowledge.queue import SYNC_SOURCES, ingest_subject
 from knowledge.selectors import set_owned
 from knowledge.selectors.sets import sources_managed
 from knowledge.services.sources.ownership import OWNER_ACTIVE
+from knowledge.services.sources.pacing import opens_at
+from knowledge.types import SourceOptions, strictly
 from ragcore.errors import RagError
 from work.models import OPEN, Job, State
 from work.services import work_start
 
 # the others send what they have
 LISTED_KINDS = frozenset({Source.Kind.FOLDER, Source.Kind.URL, Source.Kind.SITEMAP, *connector_kinds()})
+CHANGES = "changes"  # since the last run
+WHOLE_LIST = "list"  # the whole list; what has changed since it was read is read
+EVERYTHING = "everything"  # the whole list, and each item is read and compared
 MAX_REFUSED = 500  # named items; the others are only counted
 
 RESTARTED = ("found", "left_out", "refused", "refused_more", "faults", "notes")
@@ -199,8 +204,9 @@ def run_open(
     trigger: str,
     tenant_id: int | None = None,
     trusted_folder: str = "",
+    mode: str = CHANGES,
 ) -> IngestJob:
-    """Create a job that reads these sources one after another.
+    """Create a job that reads these sources one after another. `mode`: CHANGES, WHOLE_LIST or EVERYTHING.
 
     `trusted_folder`: named by whoever operates this machine, so nobody asks whether the tenant has it. Then the caller
     runs the job, and no worker is called.
@@ -217,7 +223,12 @@ def run_open(
         tenant_id=job.tenant_id,
         author=actor,
         subject=ingest_subject(job.pk),
-        arguments={"job_id": job.pk, "sources": [source.pk for source in sources], "trusted_folder": trusted_folder},
+        arguments={
+            "job_id": job.pk,
+            "sources": [source.pk for source in sources],
+            "trusted_folder": trusted_folder,
+            "mode": mode,
+        },
         is_called=not trusted_folder,
     )
     SyncRun.objects.create(job=job, work=started.job, trigger=trigger)
@@ -237,6 +248,9 @@ def sources_start_due() -> list[int]:
     )
     started = []
     for source in due.select_for_update(of=("self",), skip_locked=True).select_related("owner").order_by("next_run"):
+        if (opening := opens_at(strictly(SourceOptions, source.options).hours, now)) is not None:
+            Source.objects.filter(pk=source.pk).update(next_run=opening)
+            continue
         Source.objects.filter(pk=source.pk).update(next_run=next_run_after(source.schedule, now))
         is_read = Q(pk=source.run_id) if source.outcome == Outcome.RUNNING else Q(pk=None)
         if not runs_open().filter(is_read | Q(job__source=source)).exists():

@@ -30,6 +30,7 @@ from knowledge.queue import FETCH_PAGE, ingest_subject
 from knowledge.services.documents import items_add, job_work, upload_check
 from knowledge.services.places import hosts_allowed
 from knowledge.services.registration import Arrival, clearance_check, document_register, sets_owned, source_ensure
+from knowledge.services.sources.item_readers import item_readers_write
 from knowledge.services.sources.ownership import owner_check
 from knowledge.services.sources.sync_items import source_scope
 from knowledge.services.sources.sync_runs import RunReport
@@ -230,11 +231,14 @@ def page_register(*, run: SyncRun, page: FetchedItem) -> bool:
     )
     source = job.source or source_ensure(tenant_id=job.tenant_id, name=WEB_SOURCE)
     registration = document_register(scope=scope, actor=person, arrival=arrival, source=source)
+    is_moved = registration.merged
+    if (readers := request.get("readers")) is not None:
+        is_moved |= item_readers_write(document_id=registration.document.pk, readers=readers)
     if registration.version is not None:
         items_add(job, [registration.version])
         job_work(job, workers=1)
     document_id = registration.document.pk
     SyncRun.objects.filter(pk=run.pk).update(request={**request, "document": document_id})
-    if registration.merged:
+    if is_moved:
         epoch_advance(tenant_id=job.tenant_id, documents=[document_id])
     return registration.version is not None

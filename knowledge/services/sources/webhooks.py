@@ -22,6 +22,7 @@ from knowledge.services.deletion import documents_withdraw
 from knowledge.services.documents import items_add, job_hold, job_work, upload_check
 from knowledge.services.registration import Arrival, document_register
 from knowledge.services.sources.credentials import credentials_decrypt
+from knowledge.services.sources.item_readers import item_readers_write
 from knowledge.services.sources.ownership import owner_check
 from knowledge.services.sources.sync_items import source_scope
 from knowledge.services.sources.sync_runs import RunReport
@@ -46,7 +47,7 @@ class WebhookSignatureError(NotAuthenticatedError):
 class WebhookEvent:
     """One change in a source system. Of an upsert, the content comes as text, as bytes with a name, or by address."""
 
-    event: str  # upsert, delete
+    event: str  # upsert, delete, readers
     external_id: str
     title: str = ""
     text: str | None = None
@@ -57,6 +58,7 @@ class WebhookEvent:
     metadata: Mapping[str, Any] = field(default_factory=dict)
     tags: Sequence[str] = ()
     clearance: int = 0
+    readers: Sequence[str] | None = None  # as Item.readers
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,6 +153,8 @@ class _EventIntake:
     def take(self, event: WebhookEvent) -> None:
         if event.event == "delete":
             self._delete(event)
+        elif event.event == "readers":
+            self._readers(event)
         elif event.url:
             self._fetch(event)
         else:
@@ -167,6 +171,13 @@ class _EventIntake:
         rows = Document.objects.filter(source=self.source, external_id=event.external_id, deleted=None)
         documents_withdraw(tenant_id=self.source.tenant_id, document_ids=list(rows.values_list("pk", flat=True)))
 
+    @transaction.atomic
+    def _readers(self, event: WebhookEvent) -> None:
+        """Who may read it there has changed, and nothing else."""
+        row = Document.objects.filter(source=self.source, external_id=event.external_id, deleted=None).first()
+        if row is not None and item_readers_write(document_id=row.pk, readers=event.readers or ()):
+            epoch_advance(tenant_id=self.source.tenant_id, documents=[row.pk])
+
     def _fetch(self, event: WebhookEvent) -> None:
         address_check(event.url, policy=tenant_policy(self.source.tenant_id))
         request = {
@@ -177,6 +188,7 @@ class _EventIntake:
             "floor": event.clearance,
             "metadata": {**self.options.metadata, **event.metadata},
             "tags": [*self.options.tags, *event.tags],
+            "readers": list(event.readers) if event.readers is not None else None,
         }
         job = fetch_open(tenant_id=self.source.tenant_id, actor=self.source.owner, request=request, source=self.source)
         self.fetches.append(job.pk)
@@ -203,10 +215,13 @@ class _EventIntake:
         done = document_register(
             scope=source_scope(self.source), actor=self.source.owner, arrival=arrival, source=self.source
         )
+        is_moved = done.merged
+        if event.readers is not None:  # in the same transaction: nobody else sees the document before
+            is_moved |= item_readers_write(document_id=done.document.pk, readers=event.readers)
         if done.version is not None:
             self._job = self._job or self._job_create()
             items_add(self._job, [done.version])
-        if done.merged:
+        if is_moved:
             epoch_advance(tenant_id=self.source.tenant_id, documents=[done.document.pk])
 
     def _job_create(self) -> IngestJob:

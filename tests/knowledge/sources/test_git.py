@@ -15,12 +15,15 @@ from dulwich.web import make_wsgi_chain
 
 from knowledge.connector_errors import ConnectorError, SourceUnreachableError
 from knowledge.models import Document, Source
-from knowledge.services.sources import source_create, source_update
-from knowledge.services.sources.connectors import connector_of, source_preview
+from knowledge.queue import COUNT_SOURCE
+from knowledge.services.sources import source_counted, source_create, source_preview, source_test, source_update
+from knowledge.services.sources.connectors import connector_of
 from ragcore.errors import UrlNotAllowedError
 from tests.contracts.connector import ConnectorContract
 from tests.factories import scope_of
 from tests.knowledge.sources.building import counts, here, run
+from work.models import Job
+from work.runner import slice_run
 
 pytestmark = pytest.mark.django_db(transaction=False)
 
@@ -182,6 +185,24 @@ def test_a_repository_at_an_address_is_fetched_and_then_added_to(owner, reposito
     job = run(owner, source)
     assert job.report["faults"][0]["code"] == SourceUnreachableError.code
     assert len(here(source)) == 4
+
+
+def test_an_address_is_tried_and_counted_without_waiting_for_the_history(owner, repository, settings):
+    settings.FETCH_ALLOWED_HOSTS = ("127.0.0.1",)
+
+    def states(source):
+        return [step.state for step in source_test(scope=scope_of(owner), source_id=source.pk)]
+
+    with served(repository) as address:
+        source = git_source(owner, address)
+        assert states(source) == ["ok", "ok", "ok", "skipped", "skipped"]
+        assert source_preview(scope=scope_of(owner), source_id=source.pk).goes_on
+        slice_run(job_id=Job.objects.get(kind=COUNT_SOURCE).pk)
+        assert source_counted(scope=scope_of(owner), source_id=source.pk).preview.count == 3
+
+        assert states(source) == ["ok"] * 5
+        assert source_preview(scope=scope_of(owner), source_id=source.pk).is_complete
+    assert states(source) == ["ok", "failed", "skipped", "skipped", "skipped"]
 
 
 def test_what_would_come_in_is_counted_before_the_first_run(owner, repository):

@@ -42,6 +42,7 @@ class SetFacts:
     editors: frozenset[int]
     members: frozenset[int]
     groups: frozenset[int]
+    rights: str = "both"  # whose count: the set's, those of the source, or both
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +53,8 @@ class DocumentFacts:
     sets: frozenset[int]
     source: int
     live: int | None
-    readers: tuple[tuple[frozenset[int], frozenset[int]], ...] = ()  # people and groups of each list that it names
+    by_keepers: tuple[frozenset[int], frozenset[int]] | None = None  # people and groups who alone may read it
+    by_source: tuple[frozenset[int], frozenset[int]] | None = None
 
 
 @dataclass
@@ -194,6 +196,7 @@ def _documents(facts: Facts) -> None:
             editors=people["editors"],
             members=people["members"],
             groups=people["member_groups"],
+            rights=row["rights"],
         )
     held = _pairs(Document.sets.through, "document_id", "knowledgeset_id")
     for pk, row in facts.rows["document"].items():
@@ -204,10 +207,13 @@ def _documents(facts: Facts) -> None:
             sets=frozenset(held.get(int(pk), ())),
             source=row["source_id"],
             live=row["live_version_id"],
-            readers=tuple(
-                (frozenset(listed["users"]), frozenset(listed["groups"]))
-                for column in ("readers_id", "source_readers_id")
-                if (listed := facts.rows["reader_list"].get(row[column] or 0)) is not None
-            ),
+            by_keepers=_listed(facts, row["readers_id"]),
+            by_source=_listed(facts, row["source_readers_id"]),
         )
     assert DocumentVersion.objects.count() == len(facts.rows["version"])
+
+
+def _listed(facts: Facts, pk: int | None) -> tuple[frozenset[int], frozenset[int]] | None:
+    """The people and groups of a list of readers."""
+    row = facts.rows["reader_list"].get(pk or 0)
+    return None if row is None else (frozenset(row["users"]), frozenset(row["groups"]))

@@ -140,6 +140,13 @@ class Place:
             "withheld": {"originals": "keepers", "owners": ["owner"]},
             "other": {"visibility": "members", "owners": ["keeper"], "editors": ["editor"], "groups": [group]},
             "lone": {"visibility": "members", "owners": []},
+            "mirror": {"visibility": "members", "owners": ["keeper"], "members": ["member"], "rights": "source"},
+            "ignoring": {
+                "visibility": "members",
+                "owners": ["keeper"],
+                "members": ["member", "reader"],
+                "rights": "set",
+            },
         }
         for n, (name, says) in enumerate(lists.items()):
             words = self.words("name", "code", "description", "persona", "answer_template", "example")
@@ -148,6 +155,7 @@ class Place:
                 axis="1XY"[n % 3],
                 visibility=says.get("visibility", "everyone"),
                 originals=says.get("originals", "readers"),
+                rights=says.get("rights", "both"),
                 options={"retrieval": {"top_k": 9}} if name == "closed" else {},
                 example_questions=[words["example"]],
                 **{facet: words[facet] for facet in ("name", "code", "description", "persona", "answer_template")},
@@ -206,6 +214,7 @@ class Place:
             ("owner", "webhook", True, "open"),
             ("keeper", "sitemap", False, "closed"),
             ("owner", "url", False, None),
+            ("keeper", "api", False, "mirror"),  # with rights of its own
         ):
             words = self.words("name", "location", "filter")
             source = Source.objects.create(
@@ -230,7 +239,8 @@ class Place:
         homes: list[tuple[str, ...]] = [("open",), ("closed",), ("withheld",), ("other",)]
         plan = [(sets, clearance) for clearance in (0, 2) for sets in homes]
         plan += [(("open",), 1), (("open",), 3), (("closed",), 3), (("open", "other"), 0), (("closed", "withheld"), 1)]
-        plan += [(("lone",), 0), (("open",), 0)]  # the last one is deleted
+        plan += [(("lone",), 0), (("mirror",), 0), (("mirror",), 1), (("ignoring",), 0), (("ignoring", "open"), 1)]
+        plan += [(("mirror", "closed"), 2), (("open",), 0)]  # the last one is deleted
         rows, told = [], []
         for sets, clearance in plan:
             words = self.words("title", "external_id", "text", "tag", "attribute")
@@ -259,6 +269,8 @@ class Place:
         sources = list(Source.objects.filter(tenant=self.tenant, kind__in=("webhook", "sitemap")).order_by("pk"))
         for source, document in zip(sources, (self.documents[0], self.documents[3]), strict=True):
             Document.objects.filter(pk=document.pk).update(source=source, home=0)
+        own = Source.objects.get(tenant=self.tenant, kind="api", owner=self.person("keeper"))
+        Document.objects.filter(pk__in=[one.pk for one in self.documents[14:19]]).update(source=own, home=0)
         first, second = self.documents[4], self.documents[5]
         for one, two in ((first, second), (self.documents[0], self.documents[8])):
             low, high = sorted((one.pk, two.pk))
@@ -338,14 +350,20 @@ class Place:
             (4, "source_readers", ["reviewer"], True),
             (5, "source_readers", ["keeper"], True),
             (11, "source_readers", [], True),
+            (14, "source_readers", ["stranger", "editor"], False),
+            (15, "source_readers", ["owner"], True),
+            (15, "readers", ["reader", "keeper"], False),
+            (16, "source_readers", ["stranger"], False),
+            (17, "source_readers", ["reviewer"], False),
+            (18, "source_readers", ["everybody"], False),
         ]
         for number, column, roles, with_group in plan:
             word = self.world.word()
             row = ReaderList.objects.create(
                 tenant=self.tenant,
                 key=word,
-                users=[self.person(role).pk for role in roles],
-                groups=[group.pk] if with_group else [],
+                users=[self.person(role).pk for role in roles if role != "everybody"],
+                groups=[0] if "everybody" in roles else [group.pk] if with_group else [],
                 unknown=[word] if column == "source_readers" else [],
             )
             self.world.tell("reader_list", row, unknown=word)

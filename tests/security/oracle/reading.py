@@ -83,6 +83,8 @@ PAGES: dict[str, tuple[str, Opens] | None] = {
     "api/v1/documents/<int:document_id>/markdown": ("document", lambda r, who, pk: r.opens(who, pk)),
     "api/v1/sources": ("", everybody),
     "api/v1/sources/<int:source_id>": ("source", lambda r, who, pk: r.sees_source(who, pk)),
+    "api/v1/sources/<int:source_id>/attention": ("source", lambda r, who, pk: r.manages_source(who, pk)),
+    "api/v1/sources/<int:source_id>/preview": None,  # nothing before something was counted
     "api/v1/triples": ("", everybody),
     "api/v1/triples/imports": ("", everybody),
     "api/v1/triples/imports/<int:import_id>": (
@@ -380,6 +382,7 @@ ONLY_POST = {  # answered with 405, a redirect or nothing to GET
     "knowledge_document_restore",
     *("knowledge_passage_questions", "knowledge_passage_disable", "knowledge_passage_undo"),
     *("knowledge_passage_preview", "knowledge_knowledgeset_enrich", "knowledge_source_preview", "knowledge_source_run"),
+    *("knowledge_source_test", "knowledge_source_deletions"),
     *("feedback_badcase_move", "feedback_badcase_diagnose", "feedback_badcase_undo", "evaluation_lab_golden"),
     *("feedback_badcase_again", "feedback_badcase_act"),
     *("evaluation_evaluationrun_move", "evaluation_gatedchange_decide"),
@@ -402,7 +405,15 @@ API_ONLY_POST = {
     *("access-requests-approve", "access-requests-decline", "access-requests-withdraw", "api-keys-list"),
     *("documents-retry", "documents-withdraw", "documents-bulk", "documents-url-list", "feedback-list"),
     *("jobs-cancel", "jobs-pause", "jobs-resume", "jobs-retry", "knowledge-sets-ingest", "notifications-read"),
-    *("notifications-read-all", "signals-list", "sources-preview", "sources-run", "users-list", "webhooks-list"),
+    *(
+        "notifications-read-all",
+        "signals-list",
+        "sources-run",
+        "sources-test",
+        "sources-deletions",
+        "users-list",
+        "webhooks-list",
+    ),
     *("triples-detail", "triples-search", "entities-undo", "background-jobs-cancel"),
     *(
         "preferences",

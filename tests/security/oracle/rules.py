@@ -55,12 +55,24 @@ class Rules:
         """A search may touch the document."""
         one = self.facts.documents[pk]
         cleared = one.tenant == who.tenant and one.clearance <= who.clearance and not one.is_deleted
-        return cleared and self.is_named(who, pk) and any(self.reads_set(who, in_set) for in_set in one.sets)
+        named = self._named(who, one.by_keepers)
+        return cleared and named and any(self.lets_in(who, pk, in_set) for in_set in one.sets)
+
+    def lets_in(self, who: Person, pk: int, in_set: int) -> bool:
+        """A set that holds the document lets them read it, by its own rights, those of the source, or both."""
+        one, listed = self.facts.sets[in_set], self.facts.documents[pk].by_source
+        if one.rights == "source" and listed is not None and one.tenant == who.tenant and self._named(who, listed):
+            return True
+        return self.reads_set(who, in_set) and (one.rights == "set" or self._named(who, listed))
 
     def is_named(self, who: Person, pk: int) -> bool:
         """Every list of readers of the document names them; most documents have none."""
-        lists = self.facts.documents[pk].readers
-        return all(who.pk in users or bool(who.groups & groups) for users, groups in lists)
+        one = self.facts.documents[pk]
+        return self._named(who, one.by_keepers) and self._named(who, one.by_source)
+
+    def _named(self, who: Person, listed: tuple[frozenset[int], frozenset[int]] | None) -> bool:
+        """Among the people and groups of a list; 0 is everybody, and without a list there is no restriction."""
+        return listed is None or who.pk in listed[0] or bool({0, *who.groups} & listed[1])
 
     def sees(self, who: Person, pk: int) -> bool:
         """The document exists for them: its title."""
@@ -99,6 +111,13 @@ class Rules:
             return False
         one = self.facts.documents[pk]
         shown = any(self.reads_set(who, s) and self.facts.sets[s].shows_originals for s in one.sets)
+        shown = shown or any(
+            self.facts.sets[s].rights == "source"
+            and self.facts.sets[s].shows_originals
+            and one.by_source is not None
+            and self._named(who, one.by_source)
+            for s in one.sets
+        )
         held = any(self.curates_set(who, s) for s in one.sets)
         return who.administers or shown or held or self.facts.row("source", one.source)["owner_id"] == who.pk
 

@@ -216,6 +216,8 @@ class Acts:
             ],
             "sources/<int:source_id>/run": [("post", {}, None)],
             "sources/<int:source_id>/preview": [("post", {}, None)],
+            "sources/<int:source_id>/test": [("post", {}, None)],
+            "sources/<int:source_id>/deletions": [("post", body({"decision": rng.choice(("delete", "keep"))}), None)],
             "jobs/<int:job_id>/cancel": [("post", {}, lambda: self._works_on(who, get("job")))],
             "jobs/<int:job_id>/pause": [("post", {}, lambda: self._works_on(who, get("job")))],
             "jobs/<int:job_id>/resume": [("post", {}, lambda: self._works_on(who, get("job")))],
