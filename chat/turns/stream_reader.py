@@ -29,7 +29,7 @@ CHECK_SECONDS = 10  # silence after which the process of the turn is looked for
 
 
 # Of a source that the reader may not open (any more), only that it was one.
-WITHHELD = {"external_id": "", "title": "", "page": None, "content": ""}
+WITHHELD = {"external_id": "", "title": "", "page": None, "content": "", "replaced_by": None}
 
 
 async def read_events(message_id: uuid.UUID | str, after: int = 0, *, scope: Scope) -> AsyncIterator[Event]:
@@ -79,13 +79,23 @@ async def _redact_citations(event: Event, scope: Scope) -> Event:
     except DatabaseError:
         logger.exception("sources are withheld: rights cannot be checked")
         openable = set()
-    visible = [c if _source_key(c) in openable else {**c, **WITHHELD} for c in citations]
+    visible = [_redacted(c, openable) for c in citations]
     return replace(event, data={**event.data, "citations": visible})
+
+
+def _redacted(citation: dict[str, Any], openable: set[tuple[str, int]]) -> dict[str, Any]:
+    if _source_key(citation) not in openable:
+        return {**citation, **WITHHELD}
+    newer = citation.get("replaced_by")
+    return (
+        {**citation, "replaced_by": None} if newer and ("document", newer["document_id"]) not in openable else citation
+    )
 
 
 def _sources_openable(scope: Scope, citations: Sequence[dict[str, Any]]) -> set[tuple[str, int]]:
     keys = [_source_key(citation) for citation in citations]
     documents = {number for kind, number in keys if kind == "document"}
+    documents |= {newer["document_id"] for citation in citations if (newer := citation.get("replaced_by"))}
     facts = [number for kind, number in keys if kind == "fact"]
     visible_ids = triples_named(scope=scope, ids=facts).order_by().values_list("pk", flat=True) if facts else ()
     openable = documents_openable(scope=scope, document_ids=documents)

@@ -22,7 +22,7 @@ class FetchedItem:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ItemRelation:
-    """How an item stands to another one of its source. `kind`: as DocumentRelation.kind; the other one by its id there."""
+    """How an item stands to another one of its source, named by its id there. `kind`: as DocumentRelation.kind."""
 
     kind: str
     external_id: str

@@ -14,6 +14,7 @@ from knowledge.indexes.document_attributes import attribute_conditions
 from knowledge.indexes.visibility import Bounds
 from knowledge.models import Document, KnowledgeSet, TenantBackend
 from knowledge.selectors.keepers import keeper_condition
+from knowledge.selectors.neighbours import neighbours_among
 from knowledge.selectors.readers import Lists, reader_lists, readers_condition
 from knowledge.selectors.sets import sets_curated, sets_readable
 from knowledge.types import Filters
@@ -46,6 +47,10 @@ def _askable(scope: Scope, sets: Sequence[int], filters: Filters, *, lists: List
         documents = documents.filter(*attribute_conditions(filters.metadata))
     if filters.documents:
         documents = documents.filter(pk__in=filters.documents)
+    if filters.related_to is not None:
+        readable = documents_readable(scope=scope)
+        near = neighbours_among(readable, document_id=filters.related_to, kinds=filters.relations)
+        documents = documents.filter(pk__in=near)
     return documents
 
 

@@ -26,6 +26,7 @@ DROP_REASONS: Mapping[str, str] = {  # code -> in words, with the data of a drop
     "not_ranked": "not in the ranking",
     "read_with": "read with passage {passage}",
     "repeats": "repeats passage {passage}",
+    "replaced": "another document replaces it",
 }
 
 
@@ -126,6 +127,17 @@ class PassageHead(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class ReplacedBy:
+    """The document that holds in the place of an older edition, and by what a question names the older one."""
+
+    document: int
+    title: str
+    names: frozenset[str] = frozenset()  # of the older edition alone, in lower case: 2024, rel-15
+    since: str = ""  # days, ISO 8601, between which the older one held; "" where it is not known
+    until: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Passage:
     """The text of a chunk with what a reader needs to recognise its source."""
 
@@ -148,6 +160,7 @@ class Passage:
     categories: tuple[str, ...] = ()  # the document's attribute "category"
     difficulty: str = ""  # the document's attribute of this name
     fact: int | None = None  # the imported fact that it states; then chunk, document and version are none, and below 0
+    replaced_by: ReplacedBy | None = None  # another document that the search may find; None: this one holds
     sentences: SentenceVectors | None = field(default=None, compare=False, repr=False)  # of those that are known
 
 

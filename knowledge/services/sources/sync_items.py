@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Mapping
+from functools import partial
 from typing import Any
 
 from django.db import transaction
@@ -35,6 +36,7 @@ from knowledge.services.documents import items_add, job_work, upload_check
 from knowledge.services.handlers import Handler, arrival_refusal, handler_value
 from knowledge.services.names import document_rename
 from knowledge.services.registration import Arrival, document_register
+from knowledge.services.relations.connectors import item_relations_write
 from knowledge.services.sources.sync_runs import RunReport
 from knowledge.types import SourceOptions, strictly
 from ragcore.errors import RagError
@@ -100,6 +102,7 @@ class ItemSync:
         self.report.found += 1
         try:
             self._take(item)
+            item_relations_write(source=self.source, item=item, writing=partial(job_writing, self.work))
         except UNWANTED:
             self.report.left_out += 1
         except RagError as error:
