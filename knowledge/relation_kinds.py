@@ -12,6 +12,11 @@ if TYPE_CHECKING:
     from django.utils.functional import _StrPromise as Words
 
 
+REPLACES, EXTENDS, BELONGS_TO, LINKS = "replaces", "extends", "belongs_to", "links"
+DESIGN_OF, DEVELOPED_BY, TESTED_BY = "design_of", "developed_by", "tested_by"
+FEATURE = (DESIGN_OF, DEVELOPED_BY, TESTED_BY)  # between the documents of one feature
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RelationKind:
     """A kind. It is written once, from source to target; the other end sees `inverse`."""
@@ -22,10 +27,6 @@ class RelationKind:
     inverse_label: Words
     is_chain: bool = False  # no document comes back to itself along it
 
-
-REPLACES, EXTENDS, BELONGS_TO, LINKS = "replaces", "extends", "belongs_to", "links"
-DESIGN_OF, DEVELOPED_BY, TESTED_BY = "design_of", "developed_by", "tested_by"
-FEATURE = (DESIGN_OF, DEVELOPED_BY, TESTED_BY)  # between the documents of one feature
 
 KINDS: Mapping[str, RelationKind] = {
     kind.code: kind

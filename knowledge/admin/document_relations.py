@@ -52,12 +52,12 @@ class RelationForm(forms.Form):
         if number and (by_id := rows.filter(pk=int(number[1])).first()) is not None:
             return int(by_id.pk)
         exact = list(rows.filter(title=text)[:2]) or list(rows.filter(external_id=text)[:2])
-        named = exact or list(rows.filter(title__icontains=text).order_by("title", "pk")[: MOST_CHOICES + 1])
-        if len(named) == 1:
-            return int(named[0].pk)
-        if not named:
+        fitting = exact or list(rows.filter(title__icontains=text).order_by("title", "pk")[: MOST_CHOICES + 1])
+        if len(fitting) == 1:
+            return int(fitting[0].pk)
+        if not fitting:
             raise forms.ValidationError(_("There is no such document, or you may not see it."))
-        titles = "; ".join(f"{row.title} ({row.pk})" for row in named[:MOST_CHOICES])
+        titles = "; ".join(f"{row.title} ({row.pk})" for row in fitting[:MOST_CHOICES])
         raise forms.ValidationError(
             _("Several documents fit. Enter the number of one: %(titles)s") % {"titles": titles}
         )

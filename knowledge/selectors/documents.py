@@ -49,7 +49,7 @@ def _askable(scope: Scope, sets: Sequence[int], filters: Filters, *, lists: List
         documents = documents.filter(pk__in=filters.documents)
     if filters.related_to is not None:
         readable = documents_readable(scope=scope)
-        near = neighbours_among(readable, document_id=filters.related_to, kinds=filters.relations)
+        near = neighbours_among(scope=scope, readable=readable, document_id=filters.related_to, kinds=filters.relations)
         documents = documents.filter(pk__in=near)
     return documents
 

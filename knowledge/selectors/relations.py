@@ -59,18 +59,18 @@ def relations_of(*, scope: Scope, document_ids: Collection[int]) -> dict[int, Re
     if not ids:
         return {}
     rows = (
-        relations_between(documents_readable(scope=scope))
+        relations_between(scope=scope, readable=documents_readable(scope=scope))
         .filter(Q(source__in=ids) | Q(target__in=ids))
         .select_related("source", "target")
     )
     lines: dict[int, dict[tuple[str, int], RelationLine]] = defaultdict(dict)
     for row in rows.order_by("origin", "pk"):  # by hand before by rule: each pair is listed once
         kind = KINDS[row.kind]
-        for own, other, code in ((row.source, row.target, kind.code), (row.target, row.source, kind.inverse)):
-            if own is not None and other is not None and own.pk in ids:
+        for end, other, code in ((row.source, row.target, kind.code), (row.target, row.source, kind.inverse)):
+            if end is not None and other is not None and end.pk in ids:
                 line = RelationLine(id=row.pk, kind=code, other=other, origin=row.origin)
-                lines[own.pk].setdefault((code, other.pk), line)
-    return {pk: _listed(found.values()) for pk, found in lines.items()}
+                lines[end.pk].setdefault((code, other.pk), line)
+    return {pk: _listed(of_one.values()) for pk, of_one in lines.items()}
 
 
 def _listed(lines: Iterable[RelationLine]) -> RelationsOf:
@@ -82,19 +82,23 @@ def _listed(lines: Iterable[RelationLine]) -> RelationsOf:
 def documents_beside(*, scope: Scope, document_ids: Collection[int], kinds: Sequence[str]) -> tuple[int, ...]:
     """Documents that stand to any of these in one of these ways, as far as the asker may open both."""
     readable = documents_readable(scope=scope)
-    near = [pk for one in document_ids for pk in neighbours_among(readable, document_id=one, kinds=kinds)]
+    near = [
+        pk
+        for base in document_ids
+        for pk in neighbours_among(scope=scope, readable=readable, document_id=base, kinds=kinds)
+    ]
     return tuple(dict.fromkeys(pk for pk in near if pk not in document_ids))[:MOST_NEIGHBOURS]
 
 
 def documents_with_relations(*, scope: Scope, name: str) -> tuple[int, ...]:
     """Documents that a name means, by title or file name, the shortest title first; only those with relations."""
     readable = documents_readable(scope=scope)
-    related = relations_between(readable)
+    related = relations_between(scope=scope, readable=readable)
     ends = Q(pk__in=related.order_by().values("source")) | Q(pk__in=related.order_by().values("target"))
-    named = Q(title__icontains=name)
+    condition = Q(title__icontains=name)
     if words := asked_words(name):
-        named |= Q(names__terms__contains=words)
-    rows = readable.filter(ends).filter(named).order_by(Length("title"), "pk")
+        condition |= Q(names__terms__contains=words)
+    rows = readable.filter(ends).filter(condition).order_by(Length("title"), "pk")
     return tuple(rows.values_list("pk", flat=True)[:MOST_SHOWN])
 
 
@@ -123,7 +127,7 @@ def is_replaced(document: str) -> Exists:
 
 
 def _replaced(newer: EditionFacts, older: EditionFacts) -> ReplacedBy:
-    texts = ((one.title, one.external_id, *one.metadata.values()) for one in (older, newer))
+    texts = ((edition.title, edition.external_id, *edition.metadata.values()) for edition in (older, newer))
     since, until = times_of_older(older.metadata, newer.metadata)
     return ReplacedBy(
         document=newer.document, title=newer.title, names=names_of_older(*texts), since=since, until=until

@@ -89,8 +89,8 @@ def _names(question: str, name: str) -> bool:
     number = re.search(r"\d+(?:\.\d+)*$", name)
     if number and (name.isdigit() and len(name) < 4 or re.fullmatch(r"[a-z]{1,8}[-_.]?\d+(?:\.\d+)*", name)):
         plain = re.escape(number[0])
-        said = rf"(?<![a-z]){_BEFORE}{plain}(?![\d.]*\d)|(?<![\d.]){plain}{_BEHIND}"
-        if re.search(said, question) and (name.isdigit() or re.match(_BEFORE, name)):
+        pattern = rf"(?<![a-z]){_BEFORE}{plain}(?![\d.]*\d)|(?<![\d.]){plain}{_BEHIND}"
+        if re.search(pattern, question) and (name.isdigit() or re.match(_BEFORE, name)):
             return True
         if name.isdigit():
             return False

@@ -13,6 +13,7 @@ from ragcore.types.documents import (
     Pixels,
     RecognisedLine,
 )
+from ragcore.types.editions import ReplacedBy
 from ragcore.types.retrieval import (
     EMPTY,
     Candidate,
@@ -27,7 +28,6 @@ from ragcore.types.retrieval import (
     Profile,
     Query,
     Relation,
-    ReplacedBy,
     ScoreScale,
     StageRecord,
     State,

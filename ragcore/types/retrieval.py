@@ -9,6 +9,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from ragcore.types.documents import ChunkKind, Language
+from ragcore.types.editions import ReplacedBy
 
 if TYPE_CHECKING:  # readers of documents run in fresh processes and need no arrays
     import numpy as np
@@ -124,17 +125,6 @@ class PassageHead(NamedTuple):
 
     text: str  # title and headings
     language: Language = "other"  # of the passage itself
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ReplacedBy:
-    """The document that holds in the place of an older edition, and by what a question names the older one."""
-
-    document: int
-    title: str
-    names: frozenset[str] = frozenset()  # of the older edition alone, in lower case: 2024, rel-15
-    since: str = ""  # days, ISO 8601, between which the older one held; "" where it is not known
-    until: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

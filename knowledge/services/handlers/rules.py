@@ -136,8 +136,8 @@ def pattern_matches(*, match: str, pattern: str, text: str) -> Iterator[Mapping[
     expression = _compiled(fnmatch.translate(pattern) if match == Match.GLOB else pattern)
     for found_match in expression.finditer(looked_at, timeout=MATCH_SECONDS):
         captured = {str(number): group or "" for number, group in enumerate(found_match.groups(), 1)}
-        named = {name: group or "" for name, group in found_match.groupdict().items()}
-        yield {"0": found_match.group(0), **captured, **named}
+        names = {name: group or "" for name, group in found_match.groupdict().items()}
+        yield {"0": found_match.group(0), **captured, **names}
 
 
 def pattern_check(*, match: str, pattern: str) -> None:

@@ -31,10 +31,12 @@ def item_relations_write(*, source: Source, item: Item, writing: Writing = trans
     document = rows.first()
     if document is None:
         return
-    said = [Statement(kind=one.kind, reference=f"item: {one.external_id}") for one in item.relations]
+    statements = [
+        Statement(kind=relation.kind, reference=f"item: {relation.external_id}") for relation in item.relations
+    ]
     with writing():
         statistics_lock(tenant_id=source.tenant_id)
-        if not statements_write(document=document, origin=Origin.CONNECTOR, statements=said):
+        if not statements_write(document=document, origin=Origin.CONNECTOR, statements=statements):
             return
         changed = relations_settle(tenant_id=source.tenant_id, document_ids=[document.pk])
         epoch_advance(tenant_id=source.tenant_id, documents={document.pk, *changed})

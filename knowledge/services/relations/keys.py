@@ -97,9 +97,9 @@ def _has_value(name: str, text: str) -> Q:
 
 def _attribute_keys(metadata: Mapping[str, Any]) -> Iterator[str]:
     for name, value in metadata.items():
-        for one in value[:MAX_VALUES] if isinstance(value, list) else [value]:
-            if isinstance(one, (str, int, float)) and not isinstance(one, bool):
-                yield f"{ATTRIBUTE}:{name}={str(one).strip()}"
+        for part in value[:MAX_VALUES] if isinstance(value, list) else [value]:
+            if isinstance(part, (str, int, float)) and not isinstance(part, bool):
+                yield f"{ATTRIBUTE}:{name}={str(part).strip()}"
 
 
 def _name_key(text: str) -> str:

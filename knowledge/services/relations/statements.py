@@ -29,21 +29,21 @@ def statements_write(*, document: Document, origin: str, statements: Iterable[St
     ones. What a keeper has dismissed stays dismissed. Kinds that do not exist, and references that name nothing, are
     left out.
     """
-    wanted = {
-        (one.kind, key): None
-        for one in statements
-        if one.kind in KINDS and (key := reference_key(one.reference, source_id=document.source_id))
+    stated = {
+        (statement.kind, key): None
+        for statement in statements
+        if statement.kind in KINDS and (key := reference_key(statement.reference, source_id=document.source_id))
     }
-    if len(wanted) > MOST_STATEMENTS:
-        logger.warning("document %s relates to %s others; %s are used", document.pk, len(wanted), MOST_STATEMENTS)
-        wanted = dict(list(wanted.items())[:MOST_STATEMENTS])
+    if len(stated) > MOST_STATEMENTS:
+        logger.warning("document %s relates to %s others; %s are used", document.pk, len(stated), MOST_STATEMENTS)
+        stated = dict(list(stated.items())[:MOST_STATEMENTS])
     rows = list(DocumentRelation.objects.filter(source=document, origin=origin))
-    gone = [row.pk for row in rows if (row.kind, row.target_key) not in wanted]
-    said = {(row.kind, row.target_key) for row in rows}
+    gone = [row.pk for row in rows if (row.kind, row.target_key) not in stated]
+    present = {(row.kind, row.target_key) for row in rows}
     new = [
         DocumentRelation(tenant_id=document.tenant_id, kind=kind, source_id=document.pk, target_key=key, origin=origin)
-        for kind, key in wanted
-        if (kind, key) not in said
+        for kind, key in stated
+        if (kind, key) not in present
     ]
     if gone:
         DocumentRelation.objects.filter(pk__in=gone).delete()

@@ -7,7 +7,9 @@ from __future__ import annotations
 
 import logging
 from collections import defaultdict
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Sequence
+
+from django.db.models import QuerySet
 
 from knowledge.indexes.relations import leads_back
 from knowledge.models import Document, DocumentNames, DocumentRelation
@@ -48,7 +50,7 @@ def _settle_own(tenant_id: int, ids: Collection[int]) -> set[int]:
         for document in rows:
             terms = document.names.terms if hasattr(document, "names") else ()
             if row.target_key in document_keys(document, terms=terms):
-                changed |= _bind([row.pk], document)
+                changed |= _bind([row, *_statement(row).exclude(pk=row.pk)], document)
     return changed
 
 
@@ -56,15 +58,14 @@ def _settle_waiting(tenant_id: int, documents: dict[int, Document]) -> set[int]:
     """Bind the statements to whose keys these documents answer, and let go of them where they do no longer."""
     terms = dict(DocumentNames.objects.filter(document__in=documents).values_list("document_id", "terms"))
     keys = {pk: document_keys(document, terms=terms.get(pk, ())) for pk, document in documents.items()}
-    every = sorted(set().union(*keys.values())) if keys else []
-    asked: dict[str, list[int]] = defaultdict(list)
-    rows = DocumentRelation.objects.filter(tenant_id=tenant_id, target_key__in=every).exclude(target_key="")
-    for pk, key in rows.order_by("pk").values_list("pk", "target_key"):
-        asked[key].append(pk)
     changed = _let_go(documents.keys(), keys)
+    every = sorted(set().union(*keys.values())) if keys else []
+    rows = DocumentRelation.objects.filter(tenant_id=tenant_id, target_key__in=every).exclude(target_key="")
+    by_key: dict[str, list[DocumentRelation]] = defaultdict(list)
+    for row in rows.select_related("source__source").order_by("pk"):
+        by_key[row.target_key].append(row)
     for pk, document in documents.items():
-        if waiting := [relation for key in keys[pk] for relation in asked.get(key, ())]:
-            changed |= _bind(waiting, document)
+        changed |= _bind([row for key in sorted(keys[pk]) for row in by_key.get(key, ())], document)
     return changed
 
 
@@ -78,43 +79,50 @@ def _let_go(ids: Collection[int], keys: dict[int, set[str]]) -> set[int]:
 def unbind(rows: Collection[DocumentRelation]) -> None:
     """Make bound statements wait again, each once."""
     for row in rows:
-        same = DocumentRelation.objects.filter(
-            source=row.source_id, kind=row.kind, origin=row.origin, target_key=row.target_key
-        )
-        if same.exclude(pk=row.pk).exists():
-            same.filter(pk=row.pk).delete()
+        if _statement(row).exclude(pk=row.pk).exists():
+            DocumentRelation.objects.filter(pk=row.pk).delete()
         else:
-            same.filter(pk=row.pk).update(target=None)
+            DocumentRelation.objects.filter(pk=row.pk).update(target=None)
 
 
-def _bind(relation_ids: Collection[int], document: Document) -> set[int]:
-    """Bind statements to a document that answers to them; further documents of a statement have rows of their own."""
-    rows = DocumentRelation.objects.filter(pk__in=relation_ids).select_related("source__source").order_by("pk")
-    changed: set[int] = set()
+def _statement(row: DocumentRelation) -> QuerySet[DocumentRelation]:
+    """All rows of the same statement."""
+    return DocumentRelation.objects.filter(
+        source=row.source_id, kind=row.kind, origin=row.origin, target_key=row.target_key
+    )
+
+
+def _bind(rows: Sequence[DocumentRelation], document: Document) -> set[int]:
+    """Bind statements to a document that answers to them; further documents of a statement have rows of their own.
+
+    `rows`: all rows of each statement; they are changed as they are stored.
+    """
+    statements: dict[tuple[int, str, str, str], list[DocumentRelation]] = defaultdict(list)
     for row in rows:
-        if row.source_id == document.pk or not _may_bind(row, document):
+        statements[row.source_id, row.kind, row.origin, row.target_key].append(row)
+    changed: set[int] = set()
+    for of_statement in statements.values():
+        first = of_statement[0]
+        is_there = document.pk in {first.source_id, *(row.target_id for row in of_statement)}
+        if is_there or not _may_bind(first, document):
             continue
-        same = DocumentRelation.objects.filter(
-            source=row.source_id, kind=row.kind, origin=row.origin, target_key=row.target_key
-        )
-        targets = set(same.values_list("target_id", flat=True))
-        if document.pk in targets:
-            continue
-        if None in targets:
-            same.filter(target=None).update(target=document)
-        elif len(targets) >= MOST_TARGETS:
-            logger.warning("relation %s means more than %s documents", row.pk, MOST_TARGETS)
+        free = next((row for row in of_statement if row.target_id is None), None)
+        if free is not None:
+            free.target = document
+            free.save(update_fields=["target"])
+        elif len(of_statement) >= MOST_TARGETS:
+            logger.warning("relation %s means more than %s documents", first.pk, MOST_TARGETS)
             continue
         else:
             DocumentRelation.objects.create(
-                tenant_id=row.tenant_id,
-                kind=row.kind,
-                source_id=row.source_id,
+                tenant_id=first.tenant_id,
+                kind=first.kind,
+                source_id=first.source_id,
                 target=document,
-                target_key=row.target_key,
-                origin=row.origin,
+                target_key=first.target_key,
+                origin=first.origin,
             )
-        changed |= {row.source_id, document.pk}
+        changed |= {first.source_id, document.pk}
     return changed
 
 
