@@ -78,7 +78,6 @@ KINDS: Mapping[str, RelationKind] = {
         ),
     )
 }
-CHAINS = tuple(kind.code for kind in KINDS.values() if kind.is_chain)
 CHOICES = tuple((kind.code, kind.label) for kind in KINDS.values())
 INVERSES: Mapping[str, str] = {kind.inverse: kind.code for kind in KINDS.values()}
 WORDS: Mapping[str, Words] = {

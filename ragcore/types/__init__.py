@@ -14,6 +14,7 @@ from ragcore.types.documents import (
     RecognisedLine,
 )
 from ragcore.types.editions import ReplacedBy
+from ragcore.types.names import NamedDocument, NameMention
 from ragcore.types.retrieval import (
     EMPTY,
     Candidate,
@@ -21,8 +22,6 @@ from ragcore.types.retrieval import (
     Drop,
     Expansion,
     Hit,
-    NamedDocument,
-    NameMention,
     Passage,
     PassageHead,
     Profile,
