@@ -27,6 +27,7 @@ _ATTRIBUTE = re.compile(r"\s*([A-Za-z_][\w.-]{0,63})\s*=\s*(.+)", re.DOTALL)
 _SLASH = re.compile(r"[/\\]+")
 _HOST = re.compile(r"^[A-Za-z][A-Za-z0-9+.-]*://")
 _NUMBER = re.compile(r"(?<![A-Za-z0-9])[A-Za-z]{0,8}[-_. ]?\d+(?:[-_./]\d+)*[A-Za-z]?(?![A-Za-z0-9])")
+_WORDS_BEFORE = re.compile(r"(?<![A-Za-z0-9])(?:[A-Za-z]{1,8}[-_ ]){1,2}$")
 _BETWEEN = re.compile(r"[-_ ]+")
 
 
@@ -42,8 +43,7 @@ def reference_key(text: str, *, source_id: int) -> str:
     if kind == TITLE:
         return f"{TITLE}:{_folded(rest)}"[:MAX_KEY] if rest else ""
     if kind == NUMBER:
-        numbers = list(_numbers(rest))
-        return f"{NUMBER}:{numbers[0]}"[:MAX_KEY] if numbers else ""
+        return f"{NUMBER}:{max(numbers, key=len)}"[:MAX_KEY] if (numbers := list(_numbers(rest))) else ""
     name = _name_key(rest)
     if not name:
         return ""
@@ -79,7 +79,10 @@ def candidates(documents: QuerySet[Document], key: str) -> QuerySet[Document]:
     if kind == NUMBER:
         apart = " ".join(re.findall(r"\d+|[^\W\d_]+", value))
         in_names = [Q(names__terms__contains=words) for text in (value, apart) if (words := asked_words(text))]
-        return documents.filter(reduce(or_, in_names, Q(title__iregex=_escaped(re.sub(r"^\D+", "", value)))))
+        digits = re.sub(r"^\D+", "", value)
+        ends = [value[at:] for at in range(len(value) - len(digits) + 1)]  # names keep their words apart: dev, f123
+        in_titles = Q(title__iregex=_escaped(digits)) | Q(names__terms__overlap=ends)
+        return documents.filter(reduce(or_, in_names, in_titles))
     name, _equals, text = value.partition("=")
     return documents.filter(_has_value(name, text))
 
@@ -113,8 +116,15 @@ def _name_key(text: str) -> str:
 
 
 def _numbers(text: str) -> Iterator[str]:
-    for match in _NUMBER.finditer(nfkc(text)):
-        yield _BETWEEN.sub("", match[0]).casefold()
+    """Each number with the letters at it, then with up to two words of letters before: f123, devf123."""
+    plain = nfkc(text)
+    for match in _NUMBER.finditer(plain):
+        number = _BETWEEN.sub("", match[0]).casefold()
+        yield number
+        words = _WORDS_BEFORE.search(plain, max(0, match.start() - 18), match.start())
+        for word in reversed(_BETWEEN.split(words[0])[:-1] if words else []):
+            number = word.casefold() + number
+            yield number
 
 
 def _escaped(text: str) -> str:
