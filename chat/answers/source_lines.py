@@ -40,6 +40,7 @@ class SourceLine:
     review_due: date | None = None  # by when its document was to be reviewed, where that is past
     edited: datetime | None = None  # when an owner wrote the text of the passage; None: it is as in the document
     replaced_by: str = ""  # title of the document that holds in the place of this one; "": this one holds
+    replaced_id: int = 0  # its id
 
     @property
     def words(self) -> str:
@@ -96,6 +97,7 @@ class KnownDocument:
     sets: str  # names of readable sets
     review_due: date | None
     replaced_by: str = ""  # title of the document that holds in its place, where the asker may open that, too
+    replaced_id: int = 0  # its id
 
 
 def known_documents(*, scope: Scope, ids: set[int]) -> dict[int, KnownDocument]:
@@ -111,6 +113,7 @@ def known_documents(*, scope: Scope, ids: set[int]) -> dict[int, KnownDocument]:
             SET_GAP.join(names[s.pk] for s in row.sets.all() if s.pk in names),
             due.get(row.pk),
             newer[row.pk].title if row.pk in newer else "",
+            newer[row.pk].document if row.pk in newer else 0,
         )
         for row in rows
     }
@@ -133,6 +136,7 @@ def source_line(citation: MessageCitation, document: KnownDocument | None) -> So
         review_due=document.review_due if document else None,
         edited=citation.chunk.edited if document else None,
         replaced_by=document.replaced_by if document else "",
+        replaced_id=document.replaced_id if document else 0,
     )
 
 

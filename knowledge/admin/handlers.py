@@ -80,8 +80,8 @@ class RuleForm(forms.ModelForm):  # type: ignore[type-arg]
         action = data.get("action")
         if action == HandlerRule.Action.SET_ATTRIBUTE and not data.get("attribute"):
             self.add_error("attribute", _("Which attribute?"))
-        valued = (HandlerRule.Action.SET_ATTRIBUTE, HandlerRule.Action.ADD_TAG, HandlerRule.Action.INDENTATION)
-        valued = (*valued, HandlerRule.Action.RELATE)
+        actions = HandlerRule.Action
+        valued = (actions.SET_ATTRIBUTE, actions.ADD_TAG, actions.INDENTATION, actions.RELATE)
         if action == HandlerRule.Action.RELATE and data.get("attribute") not in KINDS:
             self.add_error("attribute", _("Which kind of relation? One of: %(kinds)s") % {"kinds": ", ".join(KINDS)})
         if action in valued and not data.get("value"):

@@ -58,9 +58,12 @@ class RelationActions(ResourceViewSet):
     @action(detail=True, methods=["get"], parser_classes=[SmallJsonParser])
     def relations(self, request: Request, document_id: int) -> Response:
         """How the document stands to others that you may open, too."""
+        return Response(self._listed(document_id))
+
+    def _listed(self, document_id: int) -> Any:
         document_get(scope=self.scope, document_id=document_id)
         rows = relations_of(scope=self.scope, document_ids=[document_id])
-        return Response(RelationListFields(rows.get(document_id, RelationsOf())).data)
+        return RelationListFields(rows.get(document_id, RelationsOf())).data
 
     @extend_schema(request=RelationBody, responses={201: RelationListFields}, operation_id="documents_relations_create")
     @relations.mapping.post
@@ -74,7 +77,7 @@ class RelationActions(ResourceViewSet):
             kind=values["kind"],
             other_id=values["document"],
         )
-        return Response(self.relations(request, document_id).data, status=201)
+        return Response(self._listed(document_id), status=201)
 
     @extend_schema(responses={204: None}, operation_id="documents_relations_destroy")
     @action(detail=True, methods=["delete"], url_path="relations/<int:relation_id>", parser_classes=[SmallJsonParser])

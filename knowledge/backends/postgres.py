@@ -143,7 +143,7 @@ class ScopedPassageStore:
             newer = replaced_by(scope=self.scope, visible=self.visible, documents=documents)
             self.newer.update({document: newer.get(document) for document in documents})
         return {
-            chunk: replace(passage, replaced_by=newer) if (newer := self.newer[passage.document]) else passage
+            chunk: replace(passage, replaced_by=later) if (later := self.newer[passage.document]) else passage
             for chunk, passage in passages.items()
         }
 
