@@ -178,11 +178,6 @@ class TurnView:
         return [source for source in self.sources if source.cited]
 
     @property
-    def older(self) -> list[SourceLine]:
-        """Cited sources that another document replaces, one for each document that holds in their place."""
-        return list({source.replaced_id: source for source in self.cited if source.replaced_by}.values())
-
-    @property
     def shown_sources(self) -> Sequence[SourceLine]:
         """The sources that a shared answer rests on."""
         return self.sources if self.notice == "search_results" else self.cited
