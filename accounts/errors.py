@@ -54,6 +54,7 @@ class NotFoundError(PermanentError):
         "triple_decision": "There is no decision %(decision)s about facts, or you may not see it.",
         "source": "There is no source %(source)s, or you may not see it.",
         "version": "There is no such version of this document.",
+        "relation": "There is no such relation, or you may not see it.",
         "conversation": "There is no such conversation.",
         "message": "There is no such message.",
         "link": "This link does not exist, has expired or was revoked.",

@@ -13,7 +13,7 @@ from chat.answering.metadata import build_trace
 from chat.answering.passage_search import UnderstoodQuery
 from chat.answering.progress import explain_reasons
 from chat.answering.retrieval import SearchOutcome, final_score
-from chat.answers.source_lines import edited_words, fact_title
+from chat.answers.source_lines import edited_words, fact_title, replaced_words
 from chat.models import FactCitation, Message, MessageCitation
 from chat.types import AnswerRecord, AnswerRequest, CitationFormat, CitationRecord, to_plain
 from knowledge.errors import UnmatchedFilterError
@@ -103,6 +103,7 @@ def serialize_citation(citation: CitationRecord) -> dict[str, Any]:
         "relevance": citation.relevance,
         "edited": bool(citation.edited),
         "edited_at": citation.edited or None,
+        "replaced_by": dict(citation.replaced_by) if citation.replaced_by else None,
     }
 
 
@@ -159,7 +160,8 @@ def cited_title(citation: CitationRecord) -> str:
 def _named(citation: CitationRecord) -> str:
     name = " ".join(visible(cited_title(citation) or citation.external_id or f"#{citation.document_id}").split())
     name = f"{name}, p. {citation.page}" if citation.page is not None else name
-    return f"{name} ({edited_words(datetime.fromisoformat(citation.edited))})" if citation.edited else name
+    name = f"{name} ({edited_words(datetime.fromisoformat(citation.edited))})" if citation.edited else name
+    return f"{name} ({replaced_words(citation.replaced_by['title'])})" if citation.replaced_by else name
 
 
 def serialize_hits(retrieved: Retrieved, *, trace: bool, understood: UnderstoodQuery = AS_WRITTEN) -> dict[str, Any]:
@@ -177,6 +179,7 @@ def serialize_hits(retrieved: Retrieved, *, trace: bool, understood: UnderstoodQ
                 "heading_path": list(passage.heading_path),
                 "score": final_score(candidate),
                 "scores": dict(candidate.scores),
+                "replaced_by": retrieved.replaced_by.get(passage.document),
             }
             for passage, candidate in outcome.hits
         ],

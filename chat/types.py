@@ -167,6 +167,7 @@ class CitationRecord:
     relevance: float | None = None  # that the source answers the question, 0 to 1; None: not judged
     edited: str = ""  # when an owner wrote the text of the passage, ISO 8601; "": it is as in the document
     fact: int = 0  # id of the imported fact that it quotes, from the file `external_id`; ids as below
+    replaced_by: Mapping[str, Any] | None = None  # id, title and external id of the document that holds in its place
     attachment: str = ""  # key of the attached file that it quotes; then the ids are those of no document, below 0
 
 

@@ -125,6 +125,8 @@ class Retrieved:
     epoch: int = 0  # of the corpus
     refusal_lowered: float = 0.0  # log-odds by which the asked sets' line of refusals lies below the shipped one
     profile: SearchProfile | None = field(default=None, compare=False, repr=False)  # None: files alone were searched
+    # document -> the one that holds in its place, as far as the asker may open it; filled for lists of hits only
+    replaced_by: Mapping[int, Mapping[str, Any]] = field(default_factory=dict)
 
 
 def search_profile(*, scope: Scope, request: RetrievalRequest) -> SearchProfile:

@@ -38,10 +38,12 @@ class Filters:
     tags: tuple[str, ...] = ()  # any of them
     metadata: Mapping[str, Any] = field(default_factory=dict)  # attributes, as in knowledge.filtering
     documents: tuple[int, ...] = ()  # ids, any of them
+    related_to: int | None = None  # id of a document: only those that stand to it in one of these ways
+    relations: tuple[str, ...] = ()  # codes of knowledge.relation_kinds, as seen from it; () for any way
 
     def __bool__(self) -> bool:
         listed = self.capability or self.organisation or self.tags or self.documents
-        return bool(self.axis or listed or self.metadata)
+        return bool(self.axis or listed or self.metadata or self.related_to)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

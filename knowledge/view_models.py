@@ -29,6 +29,7 @@ from knowledge.page_picture import BoxOnPage
 from knowledge.rendering import markdown_html, marked_places, sentence_texts
 from knowledge.selectors.comparisons import DiffLine, texts_diff
 from knowledge.selectors.keeping import OriginalsWithheldError
+from knowledge.selectors.relations import RelationsOf, relations_of
 from knowledge.selectors.reviews import review_of
 from ragcore.text.markdown import plain_text
 
@@ -72,6 +73,7 @@ class SourceView:
     marks: tuple[int, ...]  # numbers of the marked sentences, for `page_picture`
     has_original: bool
     review: DocumentReview | None  # by when it is to be reviewed, and when it last was
+    relations: RelationsOf  # to other documents
     original_wording: tuple[
         DiffLine, ...
     ]  # what an owner changed in it; () where nothing, or it is not kept or withheld
@@ -88,6 +90,7 @@ class DocumentView:
     page: Page[Chunk]
     is_curated: bool  # whether the asker may change it on the desk
     review: DocumentReview | None
+    relations: RelationsOf
     chunks: tuple[ChunkView, ...]
 
 
@@ -114,6 +117,7 @@ def source_view(*, scope: Scope, chunk_id: int, claim: str = "", is_cited: bool 
         original_wording=() if withheld else _changes(chunk),
         has_original=bool(version.file) and not withheld,
         review=review_of(scope=scope, document=document),
+        relations=relations_of(scope=scope, document_ids=[document.pk]).get(document.pk, RelationsOf()),
         withheld=withheld,
     )
 
@@ -162,6 +166,7 @@ def document_view(*, scope: Scope, document_id: int, number: int, chunk_id: int 
         is_curated=selectors.sets_curated(scope=scope).filter(documents=document).exists(),
         chunks=tuple(_view(chunk) for chunk in page),
         review=review_of(scope=scope, document=document),
+        relations=relations_of(scope=scope, document_ids=[document.pk]).get(document.pk, RelationsOf()),
     )
 
 

@@ -78,7 +78,7 @@ def retrieval_pipeline(profile: SearchProfile, *, together: Together = one_after
         together=together,
         backend_note=backend.note,
     )
-    return PipelineRetriever(build(stage_plan(profile.mode, options)), ports)
+    return PipelineRetriever(build(stage_plan(profile.mode, options, has_editions=visible.has_editions)), ports)
 
 
 def sentence_index(profile: SearchProfile) -> SentenceIndex | None:

@@ -13,6 +13,8 @@ ACTIONS = {
     "document.clearance": _("Changed document clearance"),
     "document.readers": _("Changed readers of document"),
     "document.review": _("Reviewed document or set its review date"),
+    "document.relate": _("Related two documents"),
+    "document.unrelate": _("Removed relation of documents"),
     "document.security": _("Source changed who may read a document"),
     "entity.decide": _("Decided about entities"),
     "entity.undo": _("Undid decision about entities"),

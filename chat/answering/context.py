@@ -17,6 +17,7 @@ from accounts.compiled_queries import CompiledQuery
 from accounts.models import User
 from accounts.scope import Scope
 from chat.answering.answer_config import AnswerConfig, resolve_answer_config
+from chat.answering.related import narrowed_request
 from chat.answers.approval import any_approved
 from chat.attachments.search import Attached, attached_load
 from chat.concurrency.executors import run_db
@@ -137,7 +138,7 @@ async def build_context(
     loaded = await run_db(_load, scope=scope, user=user, request=request, message=message)
     return AnswerContext(
         scope=scope,
-        request=request,
+        request=loaded.request,
         config=loaded.config,
         question=build_question(request.query, history=history, profile=loaded.profile, user=user),
         events=events,
@@ -159,6 +160,7 @@ async def build_context(
 class _Loaded:
     """What a question needs of the database."""
 
+    request: AnswerRequest  # limited to what it asks for
     profile: Profile | None
     config: AnswerConfig
     attached: Attached | None
@@ -179,6 +181,7 @@ def _load(*, scope: Scope, user: User, request: AnswerRequest, message: Message)
             scope=scope, keys=request.attachments, conversation_id=message.conversation_id, after=message.parent_id
         )
     return _Loaded(
+        request=narrowed_request(scope=scope, request=request, cited_before=cited),
         profile=profile_get(user, sets=request.sets) if request.personal else None,
         config=config,
         attached=attached,

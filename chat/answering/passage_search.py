@@ -19,6 +19,7 @@ from chat.conversations.memory import session_history
 from chat.selectors import conversation_get
 from chat.types import AnswerRequest, ignore_event
 from knowledge.search_profile import Retrieved
+from knowledge.selectors.relations import successors
 from knowledge.types import RetrievalRequest
 from ragcore.answering.pipeline import build_stages, run_stages
 from ragcore.types import Profile
@@ -55,6 +56,8 @@ async def passages_find(
     state = await _understand(scope, user, request.query, rewrite_method, history, profile)
     query = state.standalone or request.query
     retrieved = await run_search(scope=scope, request=with_rewrites(replace(request, query=query), state.rewrites))
+    if retrieved.profile is not None and retrieved.profile.visible.has_editions:
+        retrieved = await run_db(_with_successors, scope, retrieved)
     forms = [form.text for form in state.rewrites]
     forms += SearchOutcome(retrieved=retrieved, seconds=0.0).queries[1:]
     understood = state.standalone if state.standalone not in ("", state.question.text) else None
@@ -64,6 +67,12 @@ async def passages_find(
         method=state.stats.get("rewrite", {}).get("method", "none"),
         turns=len(history),
     )
+
+
+def _with_successors(scope: Scope, retrieved: Retrieved) -> Retrieved:
+    hits = {candidate.document for candidate in retrieved.state.candidates}
+    newer = successors(scope=scope, document_ids=hits)
+    return replace(retrieved, replaced_by={pk: edition.named for pk, edition in newer.items()})
 
 
 async def conversation_turns(*, scope: Scope, conversation_id: str) -> tuple[Turn, ...]:

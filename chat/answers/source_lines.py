@@ -14,6 +14,7 @@ from chat.answers.figures import excerpt_of
 from chat.models import AttachmentCitation, FactCitation, MessageCitation
 from knowledge.models import name_in_language
 from knowledge.selectors import documents_readable, sets_readable
+from knowledge.selectors.relations import is_replaced, successors
 from knowledge.selectors.reviews import due_dates
 from ragcore.answerability import DOUBTFUL_BELOW
 
@@ -38,6 +39,8 @@ class SourceLine:
     excerpt: str = ""  # the beginning of the passage, in plain words
     review_due: date | None = None  # by when its document was to be reviewed, where that is past
     edited: datetime | None = None  # when an owner wrote the text of the passage; None: it is as in the document
+    replaced_by: str = ""  # title of the document that holds in the place of this one; "": this one holds
+    replaced_id: int = 0  # its id
 
     @property
     def words(self) -> str:
@@ -46,13 +49,19 @@ class SourceLine:
             return f"[{self.number}] {_('This source was removed, or you no longer have access.')}"
         page = _("p. %(page)s") % {"page": self.page} if self.page else ""
         where = ", ".join(part for part in (self.title, self.section, page) if part)
-        note = f" – {self.edited_note}" if self.edited else ""
+        notes = (self.edited_note, self.replaced_note)
+        note = "".join(f" – {words}" for words in notes if words)
         return f"[{self.number}] {where}" + (f" ({self.sets})" if self.sets else "") + note
 
     @property
     def edited_note(self) -> str:
         """That an owner changed the passage, and when; "" where nobody did."""
         return edited_words(self.edited) if self.edited else ""
+
+    @property
+    def replaced_note(self) -> str:
+        """That another document holds in its place, and which; "" where it holds itself."""
+        return replaced_words(self.replaced_by) if self.replaced_by else ""
 
     @property
     def relevance_level(self) -> str:
@@ -70,6 +79,11 @@ def edited_words(at: datetime) -> str:
     return _("edited by the owner on %(day)s") % {"day": exact_day(at)}
 
 
+def replaced_words(title: str) -> str:
+    """That another document holds in the place of a source."""
+    return _("replaced by %(title)s") % {"title": title}
+
+
 def level_of(relevance: float) -> str:
     """high, medium or low, for a probability of 0 to 1."""
     return "high" if relevance >= RELEVANT_FROM else "medium" if relevance >= DOUBTFUL_BELOW else "low"
@@ -82,16 +96,24 @@ class KnownDocument:
     title: str
     sets: str  # names of readable sets
     review_due: date | None
+    replaced_by: str = ""  # title of the document that holds in its place, where the asker may open that, too
+    replaced_id: int = 0  # its id
 
 
 def known_documents(*, scope: Scope, ids: set[int]) -> dict[int, KnownDocument]:
     """Readable documents among these, by id."""
     due = due_dates(scope=scope, document_ids=ids)
     names = dict(sets_readable(scope=scope).values_list("pk", name_in_language()))
-    rows = documents_readable(scope=scope).filter(pk__in=ids).prefetch_related("sets")
+    listed = documents_readable(scope=scope).filter(pk__in=ids).annotate(is_older=is_replaced("pk"))
+    rows = list(listed.prefetch_related("sets"))
+    newer = successors(scope=scope, document_ids={row.pk for row in rows if row.is_older})
     return {
         row.pk: KnownDocument(
-            row.title, SET_GAP.join(names[s.pk] for s in row.sets.all() if s.pk in names), due.get(row.pk)
+            row.title,
+            SET_GAP.join(names[s.pk] for s in row.sets.all() if s.pk in names),
+            due.get(row.pk),
+            newer[row.pk].title if row.pk in newer else "",
+            newer[row.pk].document if row.pk in newer else 0,
         )
         for row in rows
     }
@@ -113,6 +135,8 @@ def source_line(citation: MessageCitation, document: KnownDocument | None) -> So
         excerpt=excerpt_of(citation) if document else "",
         review_due=document.review_due if document else None,
         edited=citation.chunk.edited if document else None,
+        replaced_by=document.replaced_by if document else "",
+        replaced_id=document.replaced_id if document else 0,
     )
 
 

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import Annotated, Any, Literal, get_args
 
+from django.utils.translation import gettext as _
 from ninja import Schema
 from pydantic import AfterValidator, BeforeValidator, ConfigDict, Field, TypeAdapter, ValidationError
 
@@ -27,6 +28,7 @@ from chat.types import (
     Style,
 )
 from knowledge.filtering import Between, Operator, conditions_of
+from knowledge.relation_kinds import WORDS
 from knowledge.types import Filters, RetrievalMode, RetrievalRequest
 from ragcore.options import AnswerOptions, RetrievalOptions, option_fields
 from ragcore.text.normalise import visible
@@ -39,6 +41,13 @@ MAX_TURNS = 50  # as many as a conversation that is kept here
 MAX_ANSWER_CHARACTERS = 20_000  # of an earlier answer; more than the longest that is written here
 
 SetId = Annotated[int, Field(ge=1, le=MAX_ID)]
+
+
+def _known_relation(code: str) -> str:
+    """Raises ValueError for what is no way to be related."""
+    if code not in WORDS:
+        raise ValueError(_("There is no kind of relation '%(kind)s'.") % {"kind": code})
+    return code
 
 
 def _storable(text: str) -> str:
@@ -55,7 +64,7 @@ def _storable(text: str) -> str:
 def _attributes(value: dict[str, Any]) -> dict[str, Any]:
     """Raises ValueError for attributes that no document can have, and for conditions that nobody understands."""
     layer: list[Any] = [value]
-    for _ in range(MAX_LEVELS):
+    for _level in range(MAX_LEVELS):
         layer = [inner for value in layer for inner in _inside(value)]
     if layer:
         raise ValueError(f"must not be nested more than {MAX_LEVELS} levels deep")
@@ -101,6 +110,7 @@ QueryText = Annotated[
 Identifier = Annotated[str, Field(min_length=1, max_length=64), AfterValidator(_storable)]
 Rewrite = Annotated[RewriteMethod, BeforeValidator(_known_rewrite)]
 Word = Annotated[str, Field(max_length=128), AfterValidator(_storable)]
+RelationCode = Annotated[str, Field(max_length=16, examples=["tested_by"]), AfterValidator(_known_relation)]
 
 
 def option_field(group: type, name: str) -> Any:
@@ -129,6 +139,10 @@ class FiltersIn(Strict):
         examples=[{"product": "BTS", "release": ["16", "17"], "year": {"gte": 2020, "lte": 2024}}],
     )
     documents: list[SetId] = Field(default=[], max_length=100, description="Ids of documents, any of them.")
+    related_to: SetId | None = Field(default=None, description="Only documents that are related to this one.")
+    relations: list[RelationCode] = Field(
+        default=[], max_length=20, description="How they are related, as seen from that document; empty: in any way."
+    )
 
     def value(self) -> Filters:
         return Filters(
@@ -138,6 +152,8 @@ class FiltersIn(Strict):
             tags=tuple(self.tags),
             metadata=self.metadata,
             documents=tuple(self.documents),
+            related_to=self.related_to,
+            relations=tuple(self.relations),
         )
 
 

@@ -36,13 +36,15 @@ def filters_of(message: Message) -> Filters:
         tags=tuple(stored.get("tags", ())),
         metadata=stored.get("metadata", {}),
         documents=tuple(stored.get("documents", ())),
+        related_to=stored.get("related_to"),
+        relations=tuple(stored.get("relations") or ()),
     )
 
 
 def filter_summaries(*, scope: Scope, messages: Sequence[Message]) -> dict[Any, FilterSummary]:
     """Message → its filters, for those that have some."""
     filtered = {message.pk: filters for message in messages if (filters := filters_of(message))}
-    ids = sorted({number for filters in filtered.values() for number in filters.documents})
+    ids = sorted({number for filters in filtered.values() for number in _named(filters)})
     names = _names(scope, documents=ids) if filtered else {}
     return {
         message.pk: FilterSummary(
@@ -53,6 +55,11 @@ def filter_summaries(*, scope: Scope, messages: Sequence[Message]) -> dict[Any, 
         for message in messages
         if message.pk in filtered
     }
+
+
+def _named(filters: Filters) -> list[int]:
+    """Documents whose titles say what was searched."""
+    return [*filters.documents, *([filters.related_to] if filters.related_to else [])]
 
 
 def sets_asked_in(*, scope: Scope, messages: Sequence[Message]) -> dict[Any, list[str]]:
@@ -109,6 +116,8 @@ def _plain(filters: Filters) -> dict[str, Any]:
         "tags": list(filters.tags),
         "metadata": dict(filters.metadata),
         "documents": list(filters.documents),
+        "related_to": filters.related_to,
+        "relations": list(filters.relations),
     }
     return {name: value for name, value in every.items() if value}
 
@@ -129,6 +138,9 @@ def _words(filters: Filters, names: Mapping[str, Mapping[str, str]]) -> list[str
         for name, condition in filters.metadata.items()
     ]
     titles = [names["documents"].get(str(number), _("a document")) for number in filters.documents]
+    if filters.related_to:
+        related = names["documents"].get(str(filters.related_to), _("a document"))
+        titles.append(_("%(kind)s: %(name)s") % {"kind": _("related to"), "name": related})
     return [*axis, *codes, *titles, *(f"#{tag}" for tag in filters.tags), *attributes]
 
 

@@ -220,14 +220,14 @@ async def _answer_and_store(
             return await answer(context)
 
     if request.conversation_id is None:
-        return await _store(message, await compute(request.history))
+        return await _store(message, await compute(request.history), scope)
     async with session_turn(user_id=user.pk, conversation_id=message.conversation_id):
         if message._state.adding:  # turns that ended while it waited stand before it
             await run_db(message_place, message)
         earlier = await session_history(
             user_id=user.pk, conversation_id=message.conversation_id, until=message.parent_id
         )
-        record = await _store(message, await compute((*earlier, *request.history)))
+        record = await _store(message, await compute((*earlier, *request.history)), scope)
         turn = Turn(question=message.question, answer=record.text)
         try:
             await session_store(
@@ -247,8 +247,8 @@ async def _have_summarised(message: Message, budget_tokens: int) -> None:
         logger.exception("a conversation was not summarised")
 
 
-async def _store(message: Message, record: AnswerRecord) -> AnswerRecord:
-    return await run_db(message_finish, message=message, record=record)
+async def _store(message: Message, record: AnswerRecord, scope: Scope) -> AnswerRecord:
+    return await run_db(message_finish, message=message, record=record, scope=scope)
 
 
 async def _report_end(log: TurnLog, record: AnswerRecord, message: Message) -> None:

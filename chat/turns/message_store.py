@@ -30,6 +30,7 @@ from chat.types import AnswerRecord, AnswerRequest, CitationRecord, to_plain
 from knowledge.models import Chunk, Triple
 from knowledge.selectors import sets_listed
 from knowledge.selectors.filters import filters_check
+from knowledge.selectors.relations import is_replaced, successors
 from ragcore.errors import RagError
 from ragcore.text.normalise import visible
 
@@ -115,16 +116,17 @@ def message_open(
 
 
 @transaction.atomic
-def message_finish(*, message: Message, record: AnswerRecord) -> AnswerRecord:
+def message_finish(*, message: Message, record: AnswerRecord, scope: Scope | None = None) -> AnswerRecord:
     """Store an answer and bind its citations to the chunks of their versions; returns it with version numbers.
 
+    With the scope of the asker also with the documents that replace cited ones.
     A chunk that has been purged meanwhile cannot be cited any more and is left out. Nothing is stored where the asker
     has deleted the conversation meanwhile.
     """
     message.file_sources = sum(bool(citation.attachment) for citation in record.citations)
     facts = [citation for citation in record.citations if citation.fact]
     message.document_sources = len(record.citations) - message.file_sources - len(facts)
-    record = _with_version_numbers(record)
+    record = _with_version_numbers(record, scope)
     message.answer, message.answer_html = record.text, record.html
     message.state = Message.State.STOPPED if record.metadata.stopped else Message.State.DONE
     message.status, message.confidence = record.status, record.confidence
@@ -242,11 +244,14 @@ def _title(question: str) -> str:
     return " ".join(visible(question).split())[:TITLE_CHARACTERS]
 
 
-def _with_version_numbers(record: AnswerRecord) -> AnswerRecord:
+def _with_version_numbers(record: AnswerRecord, scope: Scope | None) -> AnswerRecord:
     chunks = [citation.chunk_id for citation in record.citations if citation.chunk_id > 0]
-    rows = list(Chunk.objects.filter(pk__in=chunks).order_by().values_list("pk", "version__number", "edited"))
-    numbers = {pk: number for pk, number, _edited in rows}
-    edited = {pk: at.isoformat() for pk, _number, at in rows if at is not None}
+    columns = ("pk", "version__number", "edited", "version__document_id", is_replaced("version__document_id"))
+    rows = list(Chunk.objects.filter(pk__in=chunks).order_by().values_list(*columns))
+    numbers = {row[0]: row[1] for row in rows}
+    edited = {row[0]: row[2].isoformat() for row in rows if row[2] is not None}
+    older = {row[3] for row in rows if row[4]}
+    newer = successors(scope=scope, document_ids=older) if scope is not None else {}
     if passages := [-citation.chunk_id for citation in record.citations if citation.attachment]:
         stored_passages = AttachmentPassage.objects.filter(pk__in=passages).values_list("pk", flat=True)
         numbers |= {-pk: 1 for pk in stored_passages}  # one that was removed meanwhile is no source any more
@@ -254,7 +259,12 @@ def _with_version_numbers(record: AnswerRecord) -> AnswerRecord:
         stored_facts = set(Triple.objects.filter(pk__in=facts).order_by().values_list("pk", flat=True))
         numbers |= {c.chunk_id: 1 for c in record.citations if c.fact in stored_facts}
     bound = (
-        replace(c, version=numbers[c.chunk_id], edited=edited.get(c.chunk_id, ""))
+        replace(
+            c,
+            version=numbers[c.chunk_id],
+            edited=edited.get(c.chunk_id, ""),
+            replaced_by=newer[c.document_id].named if c.document_id in newer else None,
+        )
         for c in record.citations
         if c.chunk_id in numbers
     )

@@ -109,6 +109,8 @@ def stored_filters(stored: Mapping[str, Any]) -> Filters:
         tags=tuple(stored.get("tags") or ()),
         metadata=dict(stored.get("metadata") or {}),
         documents=tuple(stored.get("documents") or ()),
+        related_to=stored.get("related_to"),
+        relations=tuple(stored.get("relations") or ()),
     )
 
 

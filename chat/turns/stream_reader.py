@@ -30,7 +30,14 @@ CHECK_SECONDS = 10  # silence after which the process of the turn is looked for
 
 
 # Of a source that the reader may not open (any more), only that it was one.
-WITHHELD = {"external_id": "", "title": "", "page": None, "content": "", "attachment_id": None}
+WITHHELD = {
+    "external_id": "",
+    "title": "",
+    "page": None,
+    "content": "",
+    "attachment_id": None,
+    "replaced_by": None,
+}
 Source = tuple[str, int | str]  # kind, and by what it is known: an id, of an attached file its key
 
 
@@ -81,14 +88,23 @@ async def _redact_citations(event: Event, scope: Scope) -> Event:
     except DatabaseError:
         logger.exception("sources are withheld: rights cannot be checked")
         openable = set()
-    visible = [c if _source_key(c) in openable else {**c, **WITHHELD} for c in citations]
+    visible = [_redacted(c, openable) for c in citations]
     return replace(event, data={**event.data, "citations": visible})
+
+
+def _redacted(citation: dict[str, Any], openable: set[Source]) -> dict[str, Any]:
+    if _source_key(citation) not in openable:
+        return {**citation, **WITHHELD}
+    newer = citation.get("replaced_by")
+    is_hidden = newer and ("document", newer["document_id"]) not in openable
+    return {**citation, "replaced_by": None} if is_hidden else citation
 
 
 def _sources_openable(scope: Scope, citations: Sequence[dict[str, Any]]) -> set[Source]:
     by_kind: dict[str, set[Any]] = {"document": set(), "fact": set(), "file": set()}
     for kind, known_by in map(_source_key, citations):
         by_kind[kind].add(known_by)
+    by_kind["document"] |= {newer["document_id"] for citation in citations if (newer := citation.get("replaced_by"))}
     documents, facts, keys = by_kind["document"], list(by_kind["fact"]), by_kind["file"]
     openable = documents_openable(scope=scope, document_ids=documents) if documents else ()
     visible_ids = triples_named(scope=scope, ids=facts).order_by().values_list("pk", flat=True) if facts else ()

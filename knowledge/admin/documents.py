@@ -35,6 +35,7 @@ from knowledge.admin.document_actions import (
 from knowledge.admin.document_deletion import DocumentDeletion, each_document
 from knowledge.admin.document_filters import OriginalFilter
 from knowledge.admin.document_page import attributes_of, diff_page, pipeline_of, report_of
+from knowledge.admin.document_relations import relations_shown
 from knowledge.admin.jobs import rows_of, stage_of
 from knowledge.admin.passages import spread_of
 from knowledge.admin.representation_retries import notice_of
@@ -201,7 +202,8 @@ class DocumentAdmin(DocumentDeletion):
         if view == "about":
             facts = {"groups": attributes_of(scope=scope, document=document, version=version)}
             pipeline = pipeline_of(scope=scope, document=document, version=version)
-            return {**facts, **pipeline, "report": report_of(version)}
+            relations = relations_shown(scope=scope, document=document)
+            return {**facts, **pipeline, "report": report_of(version), "relations": relations}
         if view == "versions":
             return {}
         number, ordinal = (ids_of([request.GET.get(name, "")]) for name in ("page", "ordinal"))

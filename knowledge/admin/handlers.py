@@ -18,6 +18,7 @@ from accounts.error_messages import error_message
 from accounts.services import audit_record
 from knowledge.admin.source_forms import CapitalLabels, LinesField, PairsField
 from knowledge.models import Attribute, HandlerRule, SourceHandler
+from knowledge.relation_kinds import KINDS
 from knowledge.services.handlers import (
     HandlerOutcome,
     handler_evaluate,
@@ -79,7 +80,10 @@ class RuleForm(forms.ModelForm):  # type: ignore[type-arg]
         action = data.get("action")
         if action == HandlerRule.Action.SET_ATTRIBUTE and not data.get("attribute"):
             self.add_error("attribute", _("Which attribute?"))
-        valued = (HandlerRule.Action.SET_ATTRIBUTE, HandlerRule.Action.ADD_TAG, HandlerRule.Action.INDENTATION)
+        actions = HandlerRule.Action
+        valued = (actions.SET_ATTRIBUTE, actions.ADD_TAG, actions.INDENTATION, actions.RELATE)
+        if action == HandlerRule.Action.RELATE and data.get("attribute") not in KINDS:
+            self.add_error("attribute", _("Which kind of relation? One of: %(kinds)s") % {"kinds": ", ".join(KINDS)})
         if action in valued and not data.get("value"):
             self.add_error("value", _("Which value?"))
         looks_at_paragraphs = data.get("looks") in (HandlerRule.Looks.STYLE, HandlerRule.Looks.LINE)

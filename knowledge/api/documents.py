@@ -19,7 +19,7 @@ from rest_framework.response import Response
 
 from accounts.errors import NotFoundError
 from accounts.key_scopes import KeyScope
-from accounts.rest import ResourceViewSet, SmallJsonParser
+from accounts.rest import SmallJsonParser
 from knowledge.api.document_fields import (
     BulkFields,
     BulkLine,
@@ -35,6 +35,7 @@ from knowledge.api.document_fields import (
     UploadBody,
     UploadFields,
 )
+from knowledge.api.relations import RelationActions
 from knowledge.selectors import chunks_of, document_get, document_list, document_openable
 from knowledge.selectors.keeping import versions_listed
 from knowledge.selectors.options import pipeline_options
@@ -108,7 +109,7 @@ def lines_of(stream: IO[bytes]) -> Iterator[bytes]:
 
 
 @extend_schema(tags=["documents"])
-class DocumentViewSet(ResourceViewSet):
+class DocumentViewSet(RelationActions):
     """Documents that you may open; owners of a set add to it."""
 
     lookup_field = "document_id"
@@ -128,6 +129,9 @@ class DocumentViewSet(ResourceViewSet):
         "readers": KeyScope.READ,
         "readers_put": KeyScope.WRITE,
         "readers_clear": KeyScope.WRITE,
+        "relations": KeyScope.READ,
+        "relations_add": KeyScope.WRITE,
+        "relation_remove": KeyScope.WRITE,
     }
 
     def get_parsers(self) -> list[BaseParser]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from time import perf_counter
 from typing import Any
 
@@ -26,6 +26,7 @@ from knowledge.indexes.visible_passages import (
     passages_of_sections,
 )
 from knowledge.selectors import sets_readable
+from knowledge.selectors.relations import Newer, replaced_by
 from ragcore.embedding.vectors import question_vectors
 from ragcore.ports import Embedder, FloatArray
 from ragcore.types import DocumentFacts, Expansion, Hit, NamedDocument, NameMention, Passage, PassageHead, Query
@@ -132,9 +133,19 @@ class ScopedPassageStore:
 
     scope: Scope
     visible: Visible
+    newer: Newer = field(default_factory=dict, compare=False)  # of documents that were loaded, each looked up once
 
     def load(self, chunks: Sequence[int]) -> dict[int, Passage]:
-        return passages_load(scope=self.scope, visible=self.visible, chunks=chunks)
+        passages = passages_load(scope=self.scope, visible=self.visible, chunks=chunks)
+        if not self.visible.has_editions:
+            return passages
+        if documents := {passage.document for passage in passages.values()} - self.newer.keys():
+            newer = replaced_by(scope=self.scope, visible=self.visible, documents=documents)
+            self.newer.update({document: newer.get(document) for document in documents})
+        return {
+            chunk: replace(passage, replaced_by=later) if (later := self.newer[passage.document]) else passage
+            for chunk, passage in passages.items()
+        }
 
     def neighbours(self, chunks: Sequence[int], *, around: int) -> list[Passage]:
         return passages_around(scope=self.scope, visible=self.visible, chunks=chunks, around=around)

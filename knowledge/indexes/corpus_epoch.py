@@ -23,13 +23,21 @@ T = TypeVar("T")
 MAX_VALUES = 1000  # of one cache
 CHEAP_SECONDS = 0.02  # a value that takes less is made again after every change
 
+HAS_EDITIONS = """EXISTS (
+    SELECT 1 FROM knowledge_documentrelation
+    WHERE tenant_id = %(tenant)s AND kind = 'replaces' AND target_id IS NOT NULL AND NOT dismissed
+)"""
 EPOCH = "SELECT value FROM knowledge_corpusepoch WHERE tenant_id = %(tenant)s"
 RIGHTS = """
-SELECT coalesce((SELECT value FROM knowledge_corpusepoch WHERE tenant_id = %(tenant)s), 0), ARRAY({ids}), {lists}
+SELECT coalesce((SELECT value FROM knowledge_corpusepoch WHERE tenant_id = %(tenant)s), 0), ARRAY({ids}), {lists},
+    {editions}
 """
 HAS_SET_EMBEDDERS = """EXISTS (
     SELECT 1 FROM knowledge_setembedder WHERE tenant_id = %(tenant)s AND state IN ('live', 'building', 'ready', 'off')
 )"""
+STATE = f"""
+SELECT coalesce((SELECT value FROM knowledge_corpusepoch WHERE tenant_id = %(tenant)s), 0), {HAS_EDITIONS}
+"""  # noqa: S608 - constants
 # Numbers of a sequence are never taken back: an epoch that was rolled back is not the number of another state.
 NEXT = "SELECT nextval('knowledge_corpus_epoch_number') AS number"
 ADVANCE = f"""
@@ -48,6 +56,10 @@ WITH tenant AS (
     SELECT unnest(%(sets)s::bigint[]) AS id
     UNION
     SELECT knowledgeset_id FROM knowledge_document_sets WHERE document_id = ANY(%(documents)s::bigint[])
+    UNION
+    SELECT held.knowledgeset_id
+    FROM knowledge_documentrelation r JOIN knowledge_document_sets held ON held.document_id = r.target_id
+    WHERE r.source_id = ANY(%(documents)s::bigint[]) AND r.kind = 'replaces'
 )
 INSERT INTO knowledge_setepoch (knowledge_set_id, value) SELECT changed.id, tenant.value FROM tenant, changed
 ON CONFLICT (knowledge_set_id) DO UPDATE SET value = EXCLUDED.value
@@ -83,6 +95,12 @@ def epoch_now(*, tenant_id: int) -> int:
     return int(rows[0][0]) if rows else 0
 
 
+def state_now(*, tenant_id: int) -> tuple[int, bool]:
+    """The corpus epoch of a tenant, and whether any of its documents replaces another one."""
+    epoch, has_editions = fetch(STATE, {"tenant": tenant_id})[0]
+    return int(epoch), bool(has_editions)
+
+
 @dataclass(frozen=True, slots=True)
 class RightsNow:
     """What the asker's rights rest on, as of one moment."""
@@ -90,12 +108,13 @@ class RightsNow:
     epoch: int
     readable: tuple[int, ...]  # ids of sets
     lists: NamedIn | None  # of readers, see `reader_lists_load`
+    has_editions: bool  # whether any document of the tenant replaces another one
 
 
 def rights_load(*, scope: Scope, ids: str, params: Mapping[str, Any]) -> RightsNow:
-    """The corpus epoch, the ids of sets that a query yields (`ids_sql`), and lists of readers; in one statement."""
-    epoch, set_ids, lists = fetch(RIGHTS.format(ids=ids, lists=LISTS), {**params, **lists_params(scope)})[0]
-    return RightsNow(int(epoch), tuple(sorted(set_ids)), lists_value(lists))
+    """The corpus epoch, ids of sets that a query yields (`ids_sql`), lists of readers, editions; in one statement."""
+    row = fetch(RIGHTS.format(ids=ids, lists=LISTS, editions=HAS_EDITIONS), {**params, **lists_params(scope)})[0]
+    return RightsNow(int(row[0]), tuple(sorted(row[1])), lists_value(row[2]), row[3])
 
 
 def epoch_of(*, scope: Scope, visible: Visible) -> int:

@@ -47,7 +47,8 @@ class Visible:
     `bounds` approximates it for another backend than Postgres; computed only if there is one. `epoch`: the corpus epoch
     when the search began, so that it is read once per search; None if it was not read. `readable`: all sets that the
     asker could read then, for the same reason. `condition`: the same as a condition on a document `d`, which spares a
-    look-up for each checked hit; "" if there is none.
+    look-up for each checked hit; "" if there is none. `has_editions`: False where no document of the tenant replaces
+    another one.
     """
 
     sql: str
@@ -56,6 +57,7 @@ class Visible:
     epoch: int | None = field(default=None, compare=False)
     readable: tuple[int, ...] | None = field(default=None, compare=False)
     condition: str = field(default="", compare=False)
+    has_editions: bool = field(default=True, compare=False)
 
     def applied(self, sql: str) -> str:
         """A statement with what the asker may see in its placeholder."""
@@ -74,11 +76,15 @@ def visible_in_order_sql(near: str, *, score: str) -> str:
 
 
 def visible_sql(
-    documents: QuerySet[Document], *, bounds: Callable[[], Bounds] | None = None, epoch: int | None = None
+    documents: QuerySet[Document],
+    *,
+    bounds: Callable[[], Bounds] | None = None,
+    epoch: int | None = None,
+    has_editions: bool = True,
 ) -> Visible:
     """`documents` (from documents_askable) as a subquery of ids with parameters named v0, v1, …"""
     text, params = ids_sql(documents)
-    return Visible(text, params, bounds, epoch)
+    return Visible(text, params, bounds, epoch, has_editions=has_editions)
 
 
 def ids_sql(rows: QuerySet[Any]) -> tuple[str, dict[str, Any]]:

@@ -49,6 +49,7 @@ from knowledge.models.language_models import (
 from knowledge.models.lexicon import LexiconChange, LexiconTerm, LexiconVersion
 from knowledge.models.places import SourcePlace
 from knowledge.models.readers import ReaderList
+from knowledge.models.relations import DocumentRelation
 from knowledge.models.reranker_fits import RerankerFit
 from knowledge.models.reviews import DocumentReview
 from knowledge.models.search_models import EmbedderSwitch, SearchModel
@@ -69,6 +70,7 @@ __all__ = [
     "Document",
     "DocumentNames",
     "DocumentPicture",
+    "DocumentRelation",
     "DocumentReview",
     "DocumentVersion",
     "DuplicatePair",

@@ -84,6 +84,7 @@ class HandlerRule(models.Model):
         SPLIT_WHOLE = "whole", _("do not split into passages")
         SKIP = "skip", _("skip the document")
         INDENTATION = "indentation", _("nest in a list (indentation)")
+        RELATE = "relate", _("relate to another document")
 
     handler = models.ForeignKey(SourceHandler, on_delete=models.CASCADE, related_name="rules")
     position = models.PositiveSmallIntegerField(_("position"), default=0)
@@ -97,9 +98,20 @@ class HandlerRule(models.Model):
         default=Action.ADD_TAG,
         help_text=_("Nesting needs a paragraph style or line, and the level as value, such as {1} or {0|depth}."),
     )
-    attribute = models.CharField(_("attribute"), max_length=64, blank=True)
+    attribute = models.CharField(
+        _("attribute"),
+        max_length=64,
+        blank=True,
+        help_text=_("To relate: the kind of relation, such as replaces or tested_by."),
+    )
     value = models.CharField(
-        _("value"), max_length=256, blank=True, help_text=_("Text with groups of the expression, such as TS {1}.{2}.")
+        _("value"),
+        max_length=256,
+        blank=True,
+        help_text=_(
+            "Text with groups of the expression, such as TS {1}.{2}. To relate: which document, such as "
+            "path: tests/{1}_test.md, name: {1}.md, number: HR-{1}, title: {1}, link: {0} or spec={1}."
+        ),
     )
 
     class Meta:

@@ -15,6 +15,7 @@ from knowledge.indexes.reader_lists import NamedIn
 from knowledge.indexes.visibility import Bounds
 from knowledge.models import Document, KnowledgeSet, TenantBackend
 from knowledge.selectors.keepers import keeper_condition
+from knowledge.selectors.neighbours import neighbours_among
 from knowledge.selectors.readers import (
     Lists,
     keepers_condition,
@@ -53,6 +54,10 @@ def _askable(scope: Scope, sets: Sequence[int], filters: Filters, *, lists: List
         documents = documents.filter(*attribute_conditions(filters.metadata))
     if filters.documents:
         documents = documents.filter(pk__in=filters.documents)
+    if filters.related_to is not None:
+        readable = documents_readable(scope=scope)
+        near = neighbours_among(scope=scope, readable=readable, document_id=filters.related_to, kinds=filters.relations)
+        documents = documents.filter(pk__in=near)
     return documents
 
 

@@ -13,15 +13,9 @@ from functools import lru_cache, partial
 from typing import Any
 
 from accounts.scope import Scope
-from knowledge.indexes.corpus_epoch import rights_load
+from knowledge.indexes.corpus_epoch import rights_load, state_now
 from knowledge.indexes.visibility import Visible, condition_of, ids_sql, visible_sql, with_numbers
-from knowledge.selectors.documents import (
-    corpus_epoch,
-    documents_askable,
-    documents_in_sets,
-    opened_sets,
-    search_bounds,
-)
+from knowledge.selectors.documents import documents_askable, documents_in_sets, opened_sets, search_bounds
 from knowledge.selectors.readers import Lists
 from knowledge.selectors.sets import sets_readable
 from knowledge.types import Filters
@@ -35,14 +29,15 @@ def visible_to(*, scope: Scope, sets: Sequence[int] = (), filters: Filters | Non
     bounds = partial(search_bounds, scope=scope, sets=sets, filters=filters)
     if filters or scope.limited_by is not None:
         documents = documents_askable(scope=scope, sets=sets, filters=filters)
-        return visible_sql(documents, bounds=bounds, epoch=corpus_epoch(scope=scope))
+        epoch, has_editions = state_now(tenant_id=scope.tenant_id)
+        return visible_sql(documents, bounds=bounds, epoch=epoch, has_editions=has_editions)
     ids, params = readable_sets_sql(scope)
     now = rights_load(scope=scope, ids=ids, params=params)
     set_ids = tuple(set_id for set_id in now.readable if set_id in sets) if sets else now.readable
     opened = opened_sets(scope=scope, lists=now.lists, readable=now.readable)
     opened = tuple(set_id for set_id in opened if set_id in sets) if sets else opened
     text, params, condition = _documents_sql(_shared(scope), set_ids, opened, now.lists)
-    return Visible(text, params, bounds, now.epoch, now.readable, condition)
+    return Visible(text, params, bounds, now.epoch, now.readable, condition, now.has_editions)
 
 
 @lru_cache(maxsize=KEPT)

@@ -28,6 +28,7 @@ from knowledge.indexes.statements import files_lock_exclusive
 from knowledge.indexes.use_evidence import use_evidence_delete
 from knowledge.models import Chunk, Document, DocumentPicture, DocumentVersion, IndexEntry, IngestItem, LexiconTerm
 from knowledge.services.reader_lists import reader_lists_purge
+from knowledge.services.relations.ending import relations_pass_on
 from ragcore.errors import RagError
 
 BATCH = 500  # documents a transaction
@@ -182,6 +183,7 @@ def _document_remove(pk: int, cutoff: datetime) -> int:
             document = _documents(cutoff).select_for_update(of=("self",), skip_locked=True).filter(pk=pk).first()
             if document is None:
                 return 0
+            relations_pass_on(document=document)
             document.delete()
     except (IntegrityError, models.ProtectedError):
         logger.info("document %s is needed after all and stays", pk)

@@ -79,13 +79,15 @@ def without_edition(title: str) -> str:
 
 
 def older_editions(sources: Sequence[Source]) -> dict[int, frozenset[str]]:
-    """Documents of which a newer edition is among the sources, or that say so: id -> what names the edition."""
+    """Documents of which a newer edition is known or among the sources, or that say so: id -> what names each."""
     replaced = {
         source.passage.document: _edition(nfkc(source.passage.title))[1] or _edition(_head(source.passage))[1]
         for source in sorted(sources, key=lambda source: (source.passage.document, -source.passage.ordinal))
         if _REPLACED.search(source.passage.text) and not _REPLACES.search(source.passage.text)
     }
-    for editions in edition_families(source.passage for source in sources):
+    passages = [source.passage for source in sources]
+    replaced |= {p.document: p.replaced_by.names for p in passages if p.replaced_by is not None}
+    for editions in edition_families(passages):
         replaced |= {edition.document: edition.names for edition in editions if edition.order < editions[0].order}
     return replaced
 

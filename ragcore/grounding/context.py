@@ -95,7 +95,9 @@ def _header(source: Source) -> str:
     name = _SPACE.sub(" ", passage.title or passage.external_id or f"document {passage.document}").strip()
     section = _section(passage, name)
     page = f", Page: {passage.page}" if passage.page is not None else ""
-    return f"[Source {source.number}] (File: {_harmless(name)}{_harmless(section)}{page})"
+    newer = _SPACE.sub(" ", passage.replaced_by.title).strip() if passage.replaced_by is not None else ""
+    edition = f", an older edition, replaced by: {_harmless(newer)}" if newer else ""
+    return f"[Source {source.number}] (File: {_harmless(name)}{_harmless(section)}{page}{edition})"
 
 
 def _section(passage: Passage, name: str) -> str:

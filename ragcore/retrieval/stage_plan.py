@@ -18,8 +18,11 @@ Steps = list[PlannedStage]
 LEAST_OF_EACH_ARM = 160  # hits of words, and of meaning, that are fused; twice `fused_limit` where that is more
 
 
-def stage_plan(mode: str, options: RetrievalOptions) -> Steps:
-    """The stages of a retrieval mode (hybrid, vector, bm25 or graph) with their options."""
+def stage_plan(mode: str, options: RetrievalOptions, *, has_editions: bool = False) -> Steps:
+    """The stages of a retrieval mode (hybrid, vector, bm25 or graph) with their options.
+
+    `has_editions`: whether any document replaces another one.
+    """
     each = max(LEAST_OF_EACH_ARM, 2 * options.fused_limit)
     coarse = {"exact_limit": each, "lexical": mode != "vector", "vectors": mode != "bm25"}
     keep = max(options.fused_limit, options.top_k)
@@ -40,6 +43,7 @@ def stage_plan(mode: str, options: RetrievalOptions) -> Steps:
             ("search.coarse", coarse),
             *by_mode[mode],
             ("load.passages", {}),
+            *_stage_if(has_editions, "drop.replaced"),
             ("drop.copies", {}),
             *_stage_if(options.rerank and mode != "bm25", "compare.prefixes"),
             *_stage_if(mode != "bm25", "compare.sentences"),

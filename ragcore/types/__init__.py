@@ -13,6 +13,8 @@ from ragcore.types.documents import (
     Pixels,
     RecognisedLine,
 )
+from ragcore.types.editions import ReplacedBy
+from ragcore.types.names import NamedDocument, NameMention
 from ragcore.types.retrieval import (
     EMPTY,
     Candidate,
@@ -20,8 +22,6 @@ from ragcore.types.retrieval import (
     Drop,
     Expansion,
     Hit,
-    NamedDocument,
-    NameMention,
     Passage,
     PassageHead,
     Profile,
@@ -58,6 +58,7 @@ __all__ = [
     "Pixels",
     "Profile",
     "Query",
+    "ReplacedBy",
     "RecognisedLine",
     "Relation",
     "ScoreScale",

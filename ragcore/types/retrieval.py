@@ -9,6 +9,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from ragcore.types.documents import ChunkKind, Language
+from ragcore.types.editions import ReplacedBy
 
 if TYPE_CHECKING:  # readers of documents run in fresh processes and need no arrays
     import numpy as np
@@ -26,6 +27,7 @@ DROP_REASONS: Mapping[str, str] = {  # code -> in words, with the data of a drop
     "not_ranked": "not in the ranking",
     "read_with": "read with passage {passage}",
     "repeats": "repeats passage {passage}",
+    "replaced": "another document replaces it",
 }
 
 
@@ -148,6 +150,7 @@ class Passage:
     categories: tuple[str, ...] = ()  # the document's attribute "category"
     difficulty: str = ""  # the document's attribute of this name
     fact: int | None = None  # the imported fact that it states; then chunk, document and version are none, and below 0
+    replaced_by: ReplacedBy | None = None  # another document that the search may find; None: this one holds
     sentences: SentenceVectors | None = field(default=None, compare=False, repr=False)  # of those that are known
 
 
@@ -203,32 +206,6 @@ class ScoreScale:
 
     cliff: float  # gap between neighbours from which the rest is cut
     low: float | None = None  # a passage below it hardly answers; None: only differences between scores mean anything
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class NameMention:
-    """A text in a question that may be a file name, a folder, or a part of them.
-
-    A document is meant whose name has one of the keys; the first key that any name has counts. Without one, documents
-    are near whose names have all of the words. `is_marked`: written as only names are (an ending, an underscore, a
-    path, a number with a hyphen).
-    """
-
-    text: str
-    keys: tuple[str, ...] = ()  # most specific first
-    words: frozenset[str] = frozenset()
-    is_marked: bool = False
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class NamedDocument:
-    """A document that a question gives by its file name or folder."""
-
-    document: int
-    chunks: tuple[int, ...]  # its first passages
-    name: str  # path and file name in words; empty where there are too many documents
-    title: str
-    place: int | None = None  # of the key that its name has, 0 for the most specific one; None: its name has all words
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

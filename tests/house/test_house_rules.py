@@ -26,6 +26,7 @@ NO_RIGHTS_INVOLVED = {
     "site_options",
     "documents_in_any",
     "readers_condition",
+    "is_replaced",  # a reason to look, never to tell
     "lexicon_of_index",  # what entries hold; what of it somebody may use is asked by searches
     "lexicon_of_version",
     "entry_of",

@@ -17,7 +17,15 @@ from django.db.models import Q
 from accounts.models import Tenant
 from knowledge.errors import LeftOutError, SupersededError
 from knowledge.indexes.corpus_epoch import epoch_advance
-from knowledge.models import Attribute, Document, DocumentVersion, HandlerRule, Source, SourceHandler
+from knowledge.models import (
+    Attribute,
+    Document,
+    DocumentRelation,
+    DocumentVersion,
+    HandlerRule,
+    Source,
+    SourceHandler,
+)
 from knowledge.seeds import seed_attributes, seed_handlers
 from knowledge.services.composition import documents_settle
 from knowledge.services.entities import entities_attributes_changed
@@ -31,6 +39,7 @@ from knowledge.services.handlers.rules import (
     newer_in_series,
 )
 from knowledge.services.handlers.security import says_anything, security_said, security_write
+from knowledge.services.relations.statements import statements_write
 from ragcore.errors import RagError
 
 KEPT = ("seen", "sets", "security", "review_by", "titled")  # of `Document.handled` when the outcome is replaced
@@ -79,6 +88,8 @@ def handlers_apply(version: DocumentVersion, parsed_text: str | None) -> Handler
     _write(document, plain, outcome)
     _security(document, handler, plain, rule=outcome.clearance, is_read=parsed_text is not None)
     review_date_write(document, outcome.review_by)
+    if parsed_text is not None:  # before, rules about the text have not spoken yet
+        statements_write(document=document, origin=DocumentRelation.Origin.RULE, statements=outcome.relations)
     documents_settle(document_ids=[document.pk])
     document.refresh_from_db(fields=["handled"])
     if document.live_version_id is not None:  # its present passages are found by other sets, tags and attributes now

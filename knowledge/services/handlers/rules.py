@@ -12,7 +12,7 @@ import fnmatch
 import logging
 import re
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache
 from pathlib import PurePosixPath
@@ -23,8 +23,10 @@ from django.db import transaction
 from django.db.models import QuerySet
 
 from knowledge.errors import RuleInvalidError, SupersededError
-from knowledge.models import Document, HandlerRule, Source, SourceHandler
+from knowledge.models import Document, HandlerRule, SourceHandler
 from knowledge.services.deletion import documents_withdraw
+from knowledge.services.relations.statements import Statement
+from knowledge.services.replacing import may_replace
 
 MAX_PATTERN = 512  # characters
 MAX_TEXT = 200_000  # characters of a document that rules look at
@@ -95,6 +97,7 @@ class HandlerOutcome:
     slow: tuple[str, ...] = ()  # patterns that were given up after their time
     clearance: str | None = None  # as a rule says, for knowledge.services.handlers.security
     review_by: Any = None  # as the source or a rule says, for knowledge.services.handlers.review_dates
+    relations: tuple[Statement, ...] = ()  # to other documents
 
 
 def handler_value(row: SourceHandler) -> Handler:
@@ -120,19 +123,21 @@ def pattern_groups(*, match: str, pattern: str, text: str) -> Mapping[str, str] 
 
     Raises TimeoutError after MATCH_SECONDS, RuleInvalidError for an expression that cannot be read.
     """
+    return next(pattern_matches(match=match, pattern=pattern, text=text), None)
+
+
+def pattern_matches(*, match: str, pattern: str, text: str) -> Iterator[Mapping[str, str]]:
+    """The same for every match, in their order."""
     looked_at = text[:MAX_TEXT]
     if match == Match.CONTAINS:
-        return {"0": pattern} if pattern.casefold() in looked_at.casefold() else None
+        if pattern.casefold() in looked_at.casefold():
+            yield {"0": pattern}
+        return
     expression = _compiled(fnmatch.translate(pattern) if match == Match.GLOB else pattern)
-    found_match = expression.search(looked_at, timeout=MATCH_SECONDS)
-    if found_match is None:
-        return None
-    captured = {str(number): text or "" for number, text in enumerate(found_match.groups(), 1)}
-    return {
-        "0": found_match.group(0),
-        **captured,
-        **{name: text or "" for name, text in found_match.groupdict().items()},
-    }
+    for found_match in expression.finditer(looked_at, timeout=MATCH_SECONDS):
+        captured = {str(number): group or "" for number, group in enumerate(found_match.groups(), 1)}
+        names = {name: group or "" for name, group in found_match.groupdict().items()}
+        yield {"0": found_match.group(0), **captured, **names}
 
 
 def pattern_check(*, match: str, pattern: str) -> None:
@@ -217,8 +222,12 @@ def handler_evaluate(
     clearance: str | None = None
     tags: list[str] = []
     slow: list[str] = []
+    relations: list[Statement] = []
     whole, skip = handler.whole, False
     for rule in handler.rules:
+        if rule.action == Action.RELATE:
+            relations += _related(rule, looked_at.get(rule.looks), slow)
+            continue
         groups = _groups(rule, looked_at.get(rule.looks), slow)
         if groups is None:
             continue
@@ -248,6 +257,7 @@ def handler_evaluate(
         slow=tuple(slow),
         clearance=clearance,
         review_by=review_by,
+        relations=tuple(dict.fromkeys(relations)),
     )
 
 
@@ -268,6 +278,20 @@ def _groups(rule: Rule, text: str | None, slow: list[str]) -> Mapping[str, str] 
         return None
 
 
+def _related(rule: Rule, text: str | None, slow: list[str]) -> list[Statement]:
+    """One statement for each match: a text may link to many documents."""
+    if text is None:
+        return []
+    try:
+        every = list(pattern_matches(match=rule.match, pattern=rule.pattern, text=text))
+    except TimeoutError:
+        logger.warning("a rule was given up after its time: %s", rule.pattern)
+        slow.append(rule.pattern)
+        return []
+    references = dict.fromkeys(template_fill(rule.value, groups)[:MAX_VALUE] for groups in every)
+    return [Statement(kind=rule.attribute, reference=reference) for reference in references if reference]
+
+
 def _known(attributes: Mapping[str, Any], *, path: str, name: str, title: str) -> dict[str, str]:
     """What templates may name, as text."""
     texts = {key: str(value) for key, value in attributes.items() if isinstance(value, (str, int, float))}
@@ -286,7 +310,7 @@ def newer_in_series(*, document: Document, series: str, version: str) -> Documen
     newer = [
         other
         for other in documents
-        if version_key(version_of(other)) > version_key(version) and _may_replace(old=document, new=other)
+        if version_key(version_of(other)) > version_key(version) and may_replace(old=document, new=other)
     ]
     return max(newer, key=lambda other: version_key(version_of(other)), default=None)
 
@@ -318,29 +342,12 @@ def _settle(source_id: int, names: list[str]) -> int:
     for rows in by_series.values():
         for old in rows:
             newer = [row for row in rows if version_key(version_of(row)) > version_key(version_of(old))]
-            allowed = [row for row in newer if _may_replace(old=old, new=row)]
+            allowed = [row for row in newer if may_replace(old=old, new=row)]
             if allowed:
                 newest = max(allowed, key=lambda row: version_key(version_of(row)))
                 reason = SupersededError("replaced", title=newest.title)
                 gone += documents_withdraw(tenant_id=old.tenant_id, document_ids=[old.pk], reason=reason)
     return gone
-
-
-def _may_replace(*, old: Document, new: Document) -> bool:
-    """Whether the keepers of `new` keep `old`, too: always within a source that somebody owns.
-
-    Where everybody sends to a source, `new` must stand in every set of `old`, and not be open to more people.
-    """
-    source = new.source
-    if source.owner_id is not None or source.kind not in (Source.Kind.UPLOAD, Source.Kind.API):
-        return True
-    set_ids = set(new.sets.values_list("pk", flat=True))
-    same_sets = old.pk is not None and set(old.sets.values_list("pk", flat=True)) <= set_ids
-    same_readers = all(
-        before in (None, after)
-        for before, after in ((old.readers_id, new.readers_id), (old.source_readers_id, new.source_readers_id))
-    )
-    return same_sets and same_readers and old.clearance <= new.clearance
 
 
 def _series(source_id: int, names: list[str]) -> QuerySet[Document]:

@@ -34,6 +34,7 @@ from knowledge.services.ingestion.chunk_and_represent import PreparedVersion
 from knowledge.services.ingestion.item_state import items_held
 from knowledge.services.ingestion.rendition import rendition_enqueue
 from knowledge.services.reingest import edits_present, edits_settle
+from knowledge.services.relations.targets import relations_settle
 from knowledge.services.representations import Representation, retry_of
 from ragcore.parsing.header_facts import attributes_of
 from ragcore.ports import FloatArray
@@ -236,7 +237,8 @@ def _afterwards(tenant_id: int, batch: Sequence[PublishableVersion]) -> None:
             edits_settle(publishable.prepared.edits)
     if in_series := [publishable.version.document_id for publishable in batch if publishable.version.document.series]:
         series_settle(document_ids=in_series)
-    epoch_advance(tenant_id=tenant_id, documents=[publishable.version.document_id for publishable in batch])
+    ids = [publishable.version.document_id for publishable in batch]
+    epoch_advance(tenant_id=tenant_id, documents={*ids, *relations_settle(tenant_id=tenant_id, document_ids=ids)})
     for publishable in batch:
         rendition_enqueue(publishable.version)
     if batch:

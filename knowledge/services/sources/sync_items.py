@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Mapping
+from functools import partial
 from typing import Any
 
 from django.db import transaction
@@ -29,6 +30,7 @@ from knowledge.services.documents import items_add, job_work, upload_check
 from knowledge.services.handlers import Handler, arrival_refusal, handler_value
 from knowledge.services.names import document_rename
 from knowledge.services.registration import Arrival, document_register
+from knowledge.services.relations.connectors import item_relations_write
 from knowledge.services.sources.item_faults import RunFaults, is_passing
 from knowledge.services.sources.item_readers import item_readers_write
 from knowledge.services.sources.known_items import KnownItems, item_key, readers_of_item, stamp_of
@@ -109,6 +111,7 @@ class ItemSync:
         self._present.add(item_key(item.external_id))
         try:
             self._take(item)
+            item_relations_write(source=self.source, item=item, writing=partial(job_writing, self.work))
         except UNWANTED:
             self.report.left_out += 1
         except SourceBusyError:

@@ -12,6 +12,7 @@ from ragcore.graph_port import EntityGraph
 from ragcore.labels import gettext_noop as _
 from ragcore.ports import Ports
 from ragcore.retrieval.pipeline import stage
+from ragcore.retrieval.stages.editions import is_wanted
 from ragcore.retrieval.stages.selection import find_copies
 from ragcore.types import Candidate, Hit, Passage, Query, State
 from ragcore.understanding.analysis import question_kind
@@ -139,7 +140,8 @@ def _loaded(state: State, chunks: Sequence[int], ports: Ports) -> list[Candidate
         if chunk in by_chunk:
             candidates.append(by_chunk[chunk])
         elif chunk in passages:
-            candidates.append(Candidate(chunk=chunk, document=passages[chunk].document, passage=passages[chunk]))
+            fresh = Candidate(chunk=chunk, document=passages[chunk].document, passage=passages[chunk])
+            candidates += [fresh] if is_wanted(fresh, state) else []
     return [candidate.explained(ARM, {"score": round(arm[candidate.chunk], 4)}) for candidate in candidates]
 
 

@@ -188,6 +188,13 @@ class Permits:
     def _knowledge_duplicatepair_dismissed_by(self, who: Person, change: Change, fresh: Any) -> bool:
         return change.row["user_id"] == who.pk or who.administers
 
+    def _knowledge_documentrelation(self, who: Person, change: Change, fresh: Any) -> bool:
+        """By who keeps either end; between editions, both. Gone with either document, or bound by what arrives."""
+        ends = [change.row["source_id"], change.row["target_id"]]
+        keeps = [self._by_document(who, one, fresh) for one in ends if one is not None]
+        is_edition = change.row["kind"] == "replaces" and change.after is not None
+        return all(keeps) if is_edition else any(keeps)
+
     def _knowledge_ingestjob(self, who: Person, change: Change, fresh: Any) -> bool:
         row = change.row
         started = row["created_by_id"] == who.pk and self.rules.of_tenant(who, row["tenant_id"])

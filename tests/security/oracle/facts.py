@@ -88,6 +88,7 @@ KINDS = {  # kind → model
     "chunk": "knowledge.Chunk",
     "edit": "knowledge.ChunkEdit",
     "pair": "knowledge.DuplicatePair",
+    "relation": "knowledge.DocumentRelation",
     "job": "knowledge.IngestJob",
     "item": "knowledge.IngestItem",
     "source": "knowledge.Source",

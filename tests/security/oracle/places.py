@@ -37,6 +37,7 @@ from knowledge.models import (
     Chunk,
     ChunkEdit,
     Document,
+    DocumentRelation,
     DocumentVersion,
     DuplicatePair,
     HandlerRule,
@@ -119,6 +120,7 @@ class Place:
                 self._documents,
                 self._versions,
                 self._readers,
+                self._relations,
             ),
             self._facts,
             *(self._edits, self._jobs),
@@ -339,6 +341,26 @@ class Place:
         )
         Chunk.objects.create(version=withdrawn, ordinal=0, text=words["text"], tokens=3, retired=timezone.now())
         self.world.tell("version", withdrawn, **words)
+
+    def _relations(self) -> None:
+        """Between documents that different people may open: by hand, by a rule, and one that waits."""
+        plan = [
+            (0, 1, "replaces", "hand"),
+            (1, 2, "links", "rule"),
+            (3, 4, "tested_by", "hand"),
+            (4, 0, "extends", "rule"),
+        ]
+        for one, other, kind, origin in plan:
+            DocumentRelation.objects.create(
+                tenant=self.tenant,
+                source=self.documents[one],
+                target=self.documents[other],
+                kind=kind,
+                origin=origin,
+                target_key="" if origin == "hand" else f"title:{self.documents[other].title.casefold()}",
+            )
+        waiting = {"kind": "links", "origin": "rule", "target_key": "title:nowhere"}
+        DocumentRelation.objects.create(tenant=self.tenant, source=self.documents[2], **waiting)
 
     def _readers(self) -> None:
         """Lists of keepers, of sources, and both; one names somebody unknown."""

@@ -79,6 +79,7 @@ PAGES: dict[str, tuple[str, Opens] | None] = {
     "api/v1/documents": ("", everybody),
     "api/v1/documents/<int:document_id>": ("document", lambda r, who, pk: r.sees(who, pk)),
     "api/v1/documents/<int:document_id>/readers": ("document", lambda r, who, pk: r.keeps(who, pk)),
+    "api/v1/documents/<int:document_id>/relations": ("document", lambda r, who, pk: r.sees(who, pk)),
     "api/v1/documents/<int:document_id>/chunks": ("document", lambda r, who, pk: r.opens(who, pk)),
     "api/v1/documents/<int:document_id>/markdown": ("document", lambda r, who, pk: r.opens(who, pk)),
     "api/v1/sources": ("", everybody),
@@ -318,6 +319,7 @@ OWN: dict[str, Opens | None] = {
     "knowledge_document_diff": None,  # goes back where there is one version
     "knowledge_document_edit": lambda r, w, pk: w.is_staff and r.keeps(w, pk),
     "knowledge_document_readers": lambda r, w, pk: w.is_staff and r.keeps(w, pk),
+    "knowledge_document_relations": lambda r, w, pk: w.is_staff and r.keeps(w, pk),
     "knowledge_document_withdraw": None,  # which versions there are
     "knowledge_triple_import": lambda r, w, pk: _curators(r, w),
     "knowledge_triple_graph": lambda r, w, pk: _curators(r, w),

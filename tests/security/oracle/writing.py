@@ -142,6 +142,10 @@ class Acts:
                 ("put", body({"users": [], "groups": []}), lambda: r.keeps(who, get("document"))),
                 ("delete", {}, lambda: r.keeps(who, get("document"))),
             ],
+            "documents/<int:document_id>/relations": [
+                ("post", body({"kind": rng.choice(("links", "replaces")), "document": self.any("document")}), None),
+            ],
+            "documents/<int:document_id>/relations/<int:relation_id>": [("delete", {}, None)],
             "documents/<int:document_id>/retry": [("post", body({"stage": "received"}), None)],
             "documents/<int:document_id>/versions/<int:number>/withdraw": [("post", {}, None)],
             "sources": [("post", body({**source, "kind": rng.choice(("webhook", "upload", "url"))}), None)],
@@ -361,6 +365,10 @@ class Acts:
             ],
             "knowledge_document_readers": [
                 form(who=rng.choice(("all", "named")), users=self.name("user", "username"), groups="")
+            ],
+            "knowledge_document_relations": [
+                form(kind=rng.choice(("links", "replaced_by")), other=str(self.any("document"))),
+                form(relation=str(self.any("relation"))),
             ],
             "knowledge_document_withdraw": [form()],
             "knowledge_passage_replace": [form(text="another text", ordinal="0")],
