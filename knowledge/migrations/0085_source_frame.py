@@ -8,7 +8,7 @@ from django.db import migrations, models
 class Migration(migrations.Migration):
 
     dependencies = [
-        ('knowledge', '0081_connectors'),
+        ('knowledge', '0084_pipelines_of_versions'),
     ]
 
     operations = [

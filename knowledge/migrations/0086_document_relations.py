@@ -9,7 +9,7 @@ class Migration(migrations.Migration):
 
     dependencies = [
         ('accounts', '0011_directory'),
-        ('knowledge', '0081_connectors'),
+        ('knowledge', '0085_source_frame'),
         migrations.swappable_dependency(settings.AUTH_USER_MODEL),
     ]
 
