@@ -10,6 +10,7 @@ from chat.answers.approval import approved_check
 from chat.attachments.reading import attachments_expire
 from chat.conversations.retention import retention_run
 from chat.conversations.summaries import summary_refresh
+from chat.embeds.sessions import sessions_expire
 from chat.queue import MAINTAIN, SUMMARISE, SWEEP_TURNS
 from chat.turns.message_store import turns_sweep
 from chat.turns.turn_figures import LOOKED_BACK_AT_NIGHT, turn_figures_catch_up
@@ -24,9 +25,10 @@ def sweep_turns() -> None:
 
 @shared_task(name=MAINTAIN)
 def maintain() -> None:
-    """Remove what is older than the settings keep, withdraw approved answers that are wrong, complete statistics."""
+    """Remove what is old or over, withdraw approved answers that are wrong, complete statistics."""
     retention_run()
     attachments_expire()
+    sessions_expire()
     approved_check()
     turn_figures_catch_up(back=LOOKED_BACK_AT_NIGHT)
 
