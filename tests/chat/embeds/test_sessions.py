@@ -24,7 +24,7 @@ from chat.embeds.services import embed_key_remove, embed_public_key_add, embed_s
 from chat.embeds.sessions import session_visitor, sessions_expire
 from chat.models import Conversation, Embed, EmbedSession, Message
 from tests.chat.embeds.signing import HOST, claims_of, make_embed, token_for, unsigned
-from tests.factories import make_set, make_tenant, make_user
+from tests.factories import make_tenant, make_user
 
 
 def refusal(response) -> tuple[int, str]:
@@ -172,7 +172,7 @@ def test_pages_of_origins_that_are_not_named_are_refused(portal):
 
 def test_calls_of_pages_are_refused_even_with_a_token(portal):
     """The frame is a page of this site; a page around it, or any other, has no business at these addresses."""
-    assert portal.enter(**{"Origin": HOST}).status_code == 403
+    assert portal.enter(Origin=HOST).status_code == 403
     assert portal.enter(**{"Sec-Fetch-Site": "cross-site"}).status_code == 403
     assert portal.enter(**{"Origin": "http://testserver", "Sec-Fetch-Site": "same-origin"}).status_code == 201
 
