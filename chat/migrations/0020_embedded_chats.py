@@ -88,7 +88,7 @@ class Migration(migrations.Migration):
                     "session_minutes",
                     models.PositiveIntegerField(
                         default=60,
-                        help_text="5 to 480. After it the page has to vouch for the person again, which data-token-url does by itself.",
+                        help_text="5 to 480. After it the page has to vouch for the person again, which data-token-url does automatically.",
                         validators=[
                             django.core.validators.MinValueValidator(5),
                             django.core.validators.MaxValueValidator(480),

@@ -67,7 +67,7 @@ class Embed(models.Model):
         default=60,
         validators=[MinValueValidator(5), MaxValueValidator(480)],
         help_text=_(
-            "5 to 480. After it the page has to vouch for the person again, which data-token-url does by itself."
+            "5 to 480. After it the page has to vouch for the person again, which data-token-url does automatically."
         ),
     )
     title = models.CharField(_("title"), max_length=80, blank=True)
