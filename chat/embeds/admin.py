@@ -54,7 +54,10 @@ class EmbedForm(forms.ModelForm):  # type: ignore[type-arg]
     class Meta:
         model = Embed
         fields: ClassVar = ["name", "tenant", "is_active", "sets", "subject", "token_seconds", "session_minutes"]
-        widgets: ClassVar = {"sets": forms.CheckboxSelectMultiple({"class": "rs-choices"})}
+        widgets: ClassVar = {
+            "sets": forms.CheckboxSelectMultiple({"class": "rs-choices"}),
+            **dict.fromkeys(("greeting", "greeting_zh"), UnfoldAdminTextareaWidget({"rows": 3})),
+        }
 
     def __init__(self, *args: Any, **options: Any) -> None:
         super().__init__(*args, **options)
@@ -106,7 +109,7 @@ class EmbedAdmin(AdministratorAdmin):
                 {
                     "fields": (
                         *(("title", "title_zh"), ("greeting", "greeting_zh")),
-                        ("theme", "language", "position"),
+                        *("theme", "language", "position"),
                     )
                 },
             ),

@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import uuid
 from collections.abc import Callable
+from dataclasses import replace
 from functools import wraps
 from typing import Any, Concatenate, ParamSpec, cast
 
@@ -184,7 +185,7 @@ def conversation(request: HttpRequest, scope: Scope, conversation_id: uuid.UUID)
     """The last turns of a conversation that began in this chat and goes on there."""
     page = selectors.turns_page(scope=scope, conversation_id=conversation_id)
     turns = view_models.turn_views(scope=scope, messages=page.messages)
-    return render(request, "chat/embed/turns.html", {"turns": turns})
+    return render(request, "chat/embed/turns.html", {"turns": [_without_pictures(turn) for turn in turns]})
 
 
 @require_safe
@@ -193,7 +194,12 @@ def conversation(request: HttpRequest, scope: Scope, conversation_id: uuid.UUID)
 def message(request: HttpRequest, scope: Scope, message_id: uuid.UUID) -> HttpResponse:
     """One turn, as it is stored."""
     turn = view_models.turn_view(scope=scope, message_id=message_id)
-    return render(request, "chat/embed/turns.html", {"turns": [turn]})
+    return render(request, "chat/embed/turns.html", {"turns": [_without_pictures(turn)]})
+
+
+def _without_pictures(turn: view_models.TurnView) -> view_models.TurnView:
+    """Pictures of pages are files of the site, which open for people who are signed in there."""
+    return replace(turn, figures=())
 
 
 @require_safe

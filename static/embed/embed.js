@@ -52,7 +52,7 @@
   };
   const side = position === "left" ? "left" : "";
   const box = make("div", { id: marker });
-  const root = box.attachShadow({ mode: "closed" });
+  const root = box.attachShadow({ mode: "open" }); // the styles of the page stay out
   const sheet = new CSSStyleSheet(); // no inline style: pages forbid those by their policy
   sheet.replaceSync(STYLE);
   root.adoptedStyleSheets = [sheet];
@@ -72,10 +72,12 @@
   root.append(panel, button);
 
   let frame = null;
+  let isStarted = false;
   let silence = 0;
   let unused = token || null; // each token begins one session
 
-  const tell = (kind, more = {}) => frame?.contentWindow?.postMessage({ ragsite: kind, ...more }, site);
+  const post = (kind, more = {}) => frame?.contentWindow?.postMessage({ ragsite: kind, ...more }, site);
+  const tell = (kind, more) => isStarted && post(kind, more); // before that the window of the frame is an empty one
 
   const dark = matchMedia("(prefers-color-scheme: dark)");
   const shown = () => (theme === "auto" ? (dark.matches ? "dark" : "light") : theme);
@@ -84,6 +86,22 @@
     tell("theme", { theme: shown() });
   }
   dark.addEventListener("change", applyTheme);
+
+  /** For the next page of this site: which conversation was shown. The frame asks whose it is before it shows it. */
+  function keep(value) {
+    try {
+      sessionStorage.setItem(marker, JSON.stringify(value));
+    } catch {
+      // the next page begins anew
+    }
+  }
+  function kept() {
+    try {
+      return JSON.parse(sessionStorage.getItem(marker));
+    } catch {
+      return null;
+    }
+  }
 
   /** A token from the page itself or from its server; null where there is none. */
   async function freshToken() {
@@ -108,6 +126,7 @@
     console.error(`embed.js: ${site} does not let ${location.origin} show this chat. Is it among its origins, and enabled?`);
     frame.remove();
     frame = null;
+    isStarted = false;
     const note = make("p", { role: "alert" });
     note.textContent = words.refused;
     panel.replaceChildren(note);
@@ -118,7 +137,8 @@
     frame = make("iframe", { title: label || words.chat, allow: "clipboard-write", referrerpolicy: "no-referrer" });
     frame.src = `${site}/${path}?lang=${encodeURIComponent(pageLanguage)}`;
     frame.addEventListener("load", () => {
-      tell("hello", { theme: shown() });
+      isStarted = false;
+      post("hello", { theme: shown(), kept: kept() });
       clearTimeout(silence);
       silence = setTimeout(refuse, SILENCE_MS);
     });
@@ -129,10 +149,12 @@
     if (!frame || source !== frame.contentWindow || origin !== site) return;
     if (data?.ragsite === "started") {
       clearTimeout(silence);
+      isStarted = true;
       if (panel.hidden) return;
       frame.focus();
       tell("focus");
     } else if (data?.ragsite === "token") tell("token", { token: await freshToken() });
+    else if (data?.ragsite === "keep") keep(data.kept);
     else if (data?.ragsite === "close") close();
   });
 

@@ -13,10 +13,9 @@ const LOST_AFTER_MS = 1500;
 const QUICK_MS = 10000; // a session that ends sooner is not asked for again by itself
 
 const main = byId("main");
-const { code, lang, themeChoice } = main.dataset;
+const { lang, themeChoice } = main.dataset;
 const hosts = JSON.parse(main.dataset.hosts);
 const says = byId("words").dataset;
-const storeKey = `ragsite-embed:${code}`;
 
 let host = null; // the origin of the page around, once it has spoken and is one of `hosts`
 let bearer = ""; // of the session
@@ -26,6 +25,7 @@ let opening = null; // the promise of one that is being opened
 let giveToken = null; // resolves the promise of a token that the page was asked for
 let renewal = 0;
 let conversation = "";
+let kept = {}; // what the page around has kept of the page before: person and conversation
 let turn = null; // the running one
 let takenBack = null; // the turns whose place the running one takes
 let wantsFocus = false;
@@ -52,6 +52,7 @@ addEventListener("message", ({ source, origin, data }) => {
   host = origin;
   if (data.ragsite === "hello") {
     showTheme(data.theme);
+    if (typeof data.kept === "object" && data.kept !== null) kept = data.kept;
     tell("started");
     if (!bearer) open();
   } else if (data.ragsite === "token") giveToken?.(typeof data.token === "string" ? data.token : "");
@@ -149,25 +150,12 @@ function ended() {
 
 // ── the conversation ─────────────────────────────────────────────────────────────────────────────
 
-const remembered = () => {
-  try {
-    return JSON.parse(sessionStorage.getItem(storeKey)) ?? {};
-  } catch {
-    return {}; // storage is switched off here, or holds something else
-  }
-};
-
-function remember() {
-  try {
-    sessionStorage.setItem(storeKey, JSON.stringify({ person, conversation }));
-  } catch {
-    // the conversation is not shown again on the next page
-  }
-}
+/** The page around keeps the address of the conversation for its next page: browsers may give frames no storage. */
+const remember = () => tell("keep", { kept: { person, conversation } });
 
 /** What was said on the page before this one. */
 async function restore() {
-  const { person: of, conversation: last } = remembered();
+  const { person: of, conversation: last } = kept;
   if (of !== person || typeof last !== "string" || !/^[0-9a-f-]{36}$/.test(last)) return;
   const html = await part(`/conversations/${last}`).catch(() => "");
   const content = parsed(html);
