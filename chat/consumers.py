@@ -6,7 +6,7 @@ import asyncio
 import logging
 import uuid
 from contextlib import aclosing
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, ClassVar, Literal
 
 from channels.generic.websocket import AsyncJsonWebsocketConsumer
 from django.db import IntegrityError, InterfaceError, OperationalError
@@ -89,7 +89,7 @@ class ChatConsumer(AsyncJsonWebsocketConsumer):
     what could not be done.
     """
 
-    subprotocol: str | None = None
+    subprotocol: ClassVar[str | None] = None
 
     async def connect(self) -> None:
         self.followed: dict[uuid.UUID, asyncio.Task[None]] = {}

@@ -57,7 +57,7 @@ def conversation_keys(*, scope: Scope, client_id: str) -> list[uuid.UUID]:
 
 def _of_asker(scope: Scope, path: str) -> dict[str, object]:
     """Conditions of `conversations_of` on rows from which `path` leads to the conversation."""
-    person = {f"{path}user": scope.user_id, f"{path}tenant": scope.tenant_id}
+    person: dict[str, object] = {f"{path}user": scope.user_id, f"{path}tenant": scope.tenant_id}
     if scope.embed is None:
         return person
     return person | {f"{path}embed": scope.embed, f"{path}goes_on_in_embed": True}

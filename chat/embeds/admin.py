@@ -203,7 +203,7 @@ class EmbedAdmin(AdministratorAdmin):
         act, who = request.POST.get("act", ""), {**self._who(request), "row": embed}
         acts: dict[str, Callable[[], Any]] = {
             "secret": lambda: self._secret(request, who),
-            "public": lambda: embed_public_key_add(**who, **_public_values(request)),
+            "public": lambda: embed_public_key_add(**who | _public_values(request)),
             "remove": lambda: embed_key_remove(**who, key_id=_number(request.POST.get("key", ""))),
         }
         words = {
@@ -238,7 +238,7 @@ def refusal_words(row: Embed) -> str:
     return error_message(EmbedRefusedError(row.last_reason, limit=row.token_seconds, origin="…", algorithm="…"))
 
 
-def _public_values(request: HttpRequest) -> dict[str, str]:
+def _public_values(request: HttpRequest) -> dict[str, Any]:
     algorithm = request.POST.get("algorithm", "")
     known = algorithm if algorithm in dict(PUBLIC) else EmbedKey.Algorithm.RS256.value
     return {"algorithm": known, "pem": request.POST.get("pem", "")[:10_000]}

@@ -25,7 +25,7 @@ PROTOCOL = "ragsite.embed"
 class EmbedConsumer(ChatConsumer):
     """As the chat page's, for the session of the bearer and the sets of its chat only."""
 
-    subprotocol: ClassVar[str] = PROTOCOL
+    subprotocol: ClassVar[str | None] = PROTOCOL
 
     async def opened_by(self) -> Access | None:
         offers = self.scope.get("subprotocols", [])

@@ -39,7 +39,7 @@ def token_read(*, embed: Embed, token: str) -> Vouched:
     from joserfc.errors import JoseError
 
     header = _header(token)
-    algorithm = header.get("alg")
+    algorithm = str(header.get("alg"))
     for row, key in _candidates(embed, header):
         try:
             read = jwt.decode(token, key, algorithms=[algorithm])
@@ -91,11 +91,12 @@ def _subject(embed: Embed, claims: Mapping[str, Any]) -> str:
     from joserfc import jwt
     from joserfc.errors import ExpiredTokenError, InvalidClaimError, JoseError
 
-    issued, expires = claims.get("iat"), claims.get("exp")
     texts = [claims.get(name) for name in ("sub", "jti")]
     if not all(isinstance(text, str) and 0 < len(text) <= MAX_SUBJECT and "\0" not in text for text in texts):
         raise EmbedRefusedError("claims")
-    if "aud" not in claims or not all(type(moment) is int for moment in (issued, expires)):  # no NaN, no true
+    if "aud" not in claims or not all(
+        type(moment) is int for moment in (claims.get("iat"), claims.get("exp"))
+    ):  # no NaN, no true
         raise EmbedRefusedError("claims")
     registry = jwt.JWTClaimsRegistry(leeway=LEEWAY_SECONDS, aud={"essential": True, "value": embed.code})
     try:
@@ -106,7 +107,7 @@ def _subject(embed: Embed, claims: Mapping[str, Any]) -> str:
         raise EmbedRefusedError("audience" if error.claim == "aud" else "early") from None
     except JoseError:
         raise EmbedRefusedError("claims") from None
-    if expires - issued > embed.token_seconds:
+    if int(claims["exp"]) - int(claims["iat"]) > embed.token_seconds:
         raise EmbedRefusedError("long", limit=embed.token_seconds)
     return str(claims["sub"])
 

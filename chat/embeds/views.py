@@ -112,7 +112,7 @@ def answered(view: Callable[Concatenate[HttpRequest, P], HttpResponseBase]) -> C
             return JsonResponse({"code": "csrf_failed"}, status=403)
         try:
             return view(request, *args, **kwargs)
-        except (EmbedRefusedError, *STATUS) as error:
+        except (EmbedRefusedError, NotAuthenticatedError, NotFoundError, RateLimitedError) as error:
             body = {"code": error.code, "reason": error.reason, "message": error_message(error)}
             headers = {"Retry-After": str(error.data["retry_after_seconds"])} if error.code == "rate_limited" else {}
             return JsonResponse(body, status=STATUS.get(type(error), 403), headers=headers)
