@@ -10,7 +10,6 @@ from chat.answers.approval import approved_check
 from chat.attachments.reading import attachments_expire
 from chat.conversations.retention import retention_run
 from chat.conversations.summaries import summary_refresh
-from chat.embeds.sessions import sessions_expire
 from chat.queue import MAINTAIN, SUMMARISE, SWEEP_TURNS
 from chat.turns.message_store import turns_sweep
 from chat.turns.turn_figures import LOOKED_BACK_AT_NIGHT, turn_figures_catch_up
@@ -28,7 +27,6 @@ def maintain() -> None:
     """Remove what is old or over, withdraw approved answers that are wrong, complete statistics."""
     retention_run()
     attachments_expire()
-    sessions_expire()
     approved_check()
     turn_figures_catch_up(back=LOOKED_BACK_AT_NIGHT)
 

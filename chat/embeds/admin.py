@@ -76,7 +76,7 @@ class EmbedForm(forms.ModelForm):  # type: ignore[type-arg]
         twins = Embed.objects.filter(tenant=tenant, name=values.get("name", "")).exclude(pk=self.instance.pk)
         if twins.exists():
             self.add_error("name", _("Another embedded chat has this name."))
-        if any(one.tenant_id != tenant.pk for one in values.get("sets", ())):
+        if any(row.tenant_id != tenant.pk for row in values.get("sets", ())):
             self.add_error("sets", _("These knowledge sets belong to another tenant."))
         return values
 
@@ -240,8 +240,9 @@ def refusal_words(row: Embed) -> str:
 
 def _public_values(request: HttpRequest) -> dict[str, Any]:
     algorithm = request.POST.get("algorithm", "")
-    known = algorithm if algorithm in dict(PUBLIC) else EmbedKey.Algorithm.RS256.value
-    return {"algorithm": known, "pem": request.POST.get("pem", "")[:10_000]}
+    if algorithm not in dict(PUBLIC):
+        algorithm = EmbedKey.Algorithm.RS256.value
+    return {"algorithm": algorithm, "pem": request.POST.get("pem", "")[:10_000]}
 
 
 def _number(text: str) -> int:

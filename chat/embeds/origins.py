@@ -21,20 +21,20 @@ def origin_parse(text: str) -> str:
 
     http only for this machine and private addresses, where nobody else can stand between page and person.
     """
-    written = text.strip()
+    line = text.strip()
     try:
-        parts = urlsplit(written)
+        parts = urlsplit(line)
         port, host = parts.port, (parts.hostname or "").rstrip(".")
     except ValueError:
-        raise EmbedSettingsError("origin", origin=written) from None
+        raise EmbedSettingsError("origin", origin=line) from None
     extra = parts.path not in ("", "/") or parts.query or parts.fragment or parts.username is not None
-    if parts.scheme not in DEFAULT_PORTS or not host or extra or "?" in written or "#" in written or port == 0:
-        raise EmbedSettingsError("origin", origin=written)
+    if parts.scheme not in DEFAULT_PORTS or not host or extra or "?" in line or "#" in line or port == 0:
+        raise EmbedSettingsError("origin", origin=line)
     name = _host(host)
     if name is None:
-        raise EmbedSettingsError("origin", origin=written)
+        raise EmbedSettingsError("origin", origin=line)
     if parts.scheme == "http" and not _is_near(host):
-        raise EmbedSettingsError("plain", origin=written)
+        raise EmbedSettingsError("plain", origin=line)
     suffix = "" if port in (None, DEFAULT_PORTS[parts.scheme]) else f":{port}"
     return f"{parts.scheme}://{name}{suffix}"
 

@@ -36,7 +36,7 @@ def embed_save(*, scope: Scope, actor: User, row: Embed, sets: Sequence[Knowledg
     """
     embed_may_manage(scope=scope, tenant_id=row.tenant_id)
     row.origins = origins_parse(row.origins)
-    if foreign := [one.pk for one in sets if one.tenant_id != row.tenant_id]:
+    if foreign := [chosen.pk for chosen in sets if chosen.tenant_id != row.tenant_id]:
         raise NotFoundError("set", set=foreign[0])
     before = Embed.objects.select_for_update().filter(pk=row.pk).values(*FIELDS).first()
     sets_before = set(row.sets.values_list("pk", flat=True)) if before else set()
@@ -46,7 +46,7 @@ def embed_save(*, scope: Scope, actor: User, row: Embed, sets: Sequence[Knowledg
     except IntegrityError:
         raise EmbedSettingsError("name") from None
     row.sets.set(sets)
-    _record(row, actor, before, sets_changed=sets_before != {one.pk for one in sets})
+    _record(row, actor, before, sets_changed=sets_before != {chosen.pk for chosen in sets})
     if before and (not row.is_active or set(before["origins"]) - set(row.origins)):
         sessions_end_in(row)
     return row

@@ -213,9 +213,9 @@ def _note_refusal(embed: Embed, error: EmbedRefusedError) -> None:
 def _count(name: str, limit: int, *, is_look: bool = False) -> None:
     """Count one act of the last minute, or only look. Raises RateLimitedError; Redis that is away counts nothing."""
     try:
-        asked = 0 if is_look else 1
+        acts = 0 if is_look else 1
         limit_now = limit - 1 if is_look else limit
-        wait = int(connection().eval(COUNT_OR_WAIT, 1, name, WINDOW_SECONDS * 1_000_000, asked, limit_now)[0])  # type: ignore[index]
+        wait = int(connection().eval(COUNT_OR_WAIT, 1, name, WINDOW_SECONDS * 1_000_000, acts, limit_now)[0])  # type: ignore[index]
     except RedisError as error:
         logger.warning("an embedded chat is not counted: %s", error)
         return

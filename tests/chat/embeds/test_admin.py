@@ -38,7 +38,7 @@ FORM = {
         ("https://Portal.Example.com", "https://portal.example.com"),
         ("https://portal.example.com:443/", "https://portal.example.com"),
         ("https://portal.example.com:8443", "https://portal.example.com:8443"),
-        ("https://门户.example.com", "https://xn--xkru6t.example.com"),
+        ("https://门户.example.com", "https://xn--zoup46i.example.com"),
         ("http://localhost:3000", "http://localhost:3000"),
         ("http://10.0.0.7", "http://10.0.0.7"),
         ("http://[::1]:80", "http://[::1]"),
