@@ -53,7 +53,7 @@ def _host(host: str) -> str | None:
     """The name or address as it stands in an origin; None for what is neither."""
     with suppress(ValueError):
         address = ipaddress.ip_address(host)
-        return f"[{address.compressed}]" if address.version == 6 else str(address)
+        return str(address) if address.version == 4 else None  # policies of browsers know no IPv6 addresses
     with suppress(UnicodeError):
         name = host.encode("idna").decode().lower()
         return name if _HOST.fullmatch(name) else None

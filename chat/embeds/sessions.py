@@ -32,7 +32,7 @@ from knowledge.selectors import sets_readable
 logger = logging.getLogger(__name__)
 
 BEARER_PREFIX = "rse_"
-REFUSALS_PER_MINUTE = 60  # from one address; more are refused without a look at their token
+REFUSALS_PER_MINUTE = 60  # from one address that leave a trace; whoever has a good token gets in all the same
 SESSIONS_PER_MINUTE = 30  # of one person
 KEPT_AFTER = timedelta(minutes=15)  # longer than any token is valid: it stays known as used
 
@@ -67,7 +67,6 @@ def session_begin(*, embed: Embed, token: str, origin: str, site_origin: str, ad
 
     `origin`: of the page around the frame, as the frame has seen it; `site_origin`: ours, for previews.
     """
-    _count(f"embed:refused:{embed.pk}:{address}", REFUSALS_PER_MINUTE, is_look=True)
     try:
         return _begin(embed, token, origin, site_origin)
     except EmbedRefusedError as error:
@@ -210,12 +209,10 @@ def _note_refusal(embed: Embed, error: EmbedRefusedError) -> None:
     Embed.objects.filter(pk=embed.pk).update(last_refused=timezone.now(), last_reason=error.reason)
 
 
-def _count(name: str, limit: int, *, is_look: bool = False) -> None:
-    """Count one act of the last minute, or only look. Raises RateLimitedError; Redis that is away counts nothing."""
+def _count(name: str, limit: int) -> None:
+    """Count one act of the last minute. Raises RateLimitedError; Redis that is away counts nothing."""
     try:
-        acts = 0 if is_look else 1
-        limit_now = limit - 1 if is_look else limit
-        wait = int(connection().eval(COUNT_OR_WAIT, 1, name, WINDOW_SECONDS * 1_000_000, acts, limit_now)[0])  # type: ignore[index]
+        wait = int(connection().eval(COUNT_OR_WAIT, 1, name, WINDOW_SECONDS * 1_000_000, 1, limit)[0])  # type: ignore[index]
     except RedisError as error:
         logger.warning("an embedded chat is not counted: %s", error)
         return

@@ -19,6 +19,7 @@ const says = byId("words").dataset;
 
 let host = null; // the origin of the page around, once it has spoken and is one of `hosts`
 let bearer = ""; // of the session
+let connectedAs = ""; // the bearer with which the connection was opened
 let person = null;
 let opened = 0; // when the session began
 let opening = null; // the promise of one that is being opened
@@ -41,7 +42,7 @@ const connection = new Connection({
   onState: connected,
   isNeeded: () => turn !== null && bearer !== "",
   path: `/ws/embed?lang=${lang}`,
-  protocols: () => ["ragsite.embed", bearer],
+  protocols: () => ["ragsite.embed", (connectedAs = bearer)],
 });
 let queue = Promise.resolve();
 
@@ -132,6 +133,8 @@ function bar(text) {
   bearer = "";
   access.headers = {};
   clearTimeout(renewal);
+  connection.reset();
+  wasLost = turn !== null;
   byId("barrier-text").textContent = text;
   byId("barrier").hidden = false;
   byId("question").disabled = true;
@@ -140,7 +143,13 @@ function bar(text) {
 
 /** The session is over before its time: the person was deactivated, the chat disabled, a key removed. */
 function ended() {
-  if (opening || !bearer) return;
+  if (!bearer) return;
+  if (opening || connectedAs !== bearer) {
+    // the connection was of the session before, which ends when another one begins
+    wasLost = turn !== null;
+    if (!opening) connection.retryNow();
+    return;
+  }
   const quick = Date.now() - opened < QUICK_MS;
   bearer = "";
   wasLost = turn !== null;
@@ -172,6 +181,7 @@ async function restore() {
 
 function forget() {
   evidence.close();
+  connection.reset(); // it is of the person before
   turn = null;
   conversation = "";
   byId("turns").replaceChildren();

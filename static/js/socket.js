@@ -60,6 +60,15 @@ export class Connection {
     this.pause = Math.min(this.pause * 2, LONGEST_PAUSE_MS);
   }
 
+  /** Leave the connection as it is, and what waits for it: another one is opened when it is needed. */
+  reset() {
+    clearTimeout(this.timer);
+    const { socket } = this;
+    this.socket = null;
+    this.waiting = [];
+    socket?.close();
+  }
+
   retryNow() {
     if (this.isNeeded() || this.waiting.length) this.open();
   }

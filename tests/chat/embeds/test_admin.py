@@ -41,7 +41,6 @@ FORM = {
         ("https://门户.example.com", "https://xn--zoup46i.example.com"),
         ("http://localhost:3000", "http://localhost:3000"),
         ("http://10.0.0.7", "http://10.0.0.7"),
-        ("http://[::1]:80", "http://[::1]"),
     ],
 )
 def test_an_origin_has_one_form(text, origin):
@@ -54,7 +53,16 @@ def test_an_origin_has_one_form(text, origin):
         *("portal.example.com", "https://", "https://*.example.com", "https://a.com/path", "https://a.com?x", "*"),
         *("https://u@a.com", "javascript:alert(1)", "https://a.com; script-src *", "https://a.com https://b.com"),
         *("https://a.com,https://b.com", "http://portal.example.com", "http://8.8.8.8", "null", "https://a.com:99999"),
-        *("https://a.com#x", "https://a\u2028.com", "https://[::1", "'self'", "https:", "https://a..com", "file:///x"),
+        *(
+            "https://a.com#x",
+            "https://a\u2028.com",
+            "https://[::1",
+            "http://[::1]:80",
+            "'self'",
+            "https:",
+            "https://a..com",
+            "file:///x",
+        ),
     ],
 )
 def test_what_is_no_origin_or_not_encrypted_is_refused(text):
