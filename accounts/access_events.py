@@ -19,11 +19,12 @@ CHANNEL = "access:ended"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Access:
-    """By what a connection was opened: a session, or an API key of the person."""
+    """By what a connection was opened: a session, an API key of the person, or a session of an embedded chat."""
 
     user_id: int
     session: str = ""  # accounts.sessions.session_reference; empty: not by a session
     key: int = 0  # the id of an API key; 0: not by a key
+    embed: int = 0  # the id of a session of an embedded chat, which `session` then names; 0: not by one
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

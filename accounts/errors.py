@@ -70,6 +70,8 @@ class NotFoundError(PermanentError):
         "access_request": "There is no such request for access, or you may not see it.",
         "announcement": "There is no such announcement, or it cannot be dismissed.",
         "session": "This session has already ended.",
+        "embed_key": "This key has been removed already.",
+        "embed": "There is no such chat, or it is disabled.",
         "evaluation_run": "There is no such evaluation run.",
         "measured_change": "There is no such measured change.",
         "any_document": "There is no such document, or you may not see it.",
@@ -120,6 +122,7 @@ class MissingRightError(PermanentError):
         "use_directory": "Only keys of administrators, and of service accounts that they own, may do this.",
         "change_lexicon": "Only administrators may change the lexicon of the organisation.",
         "give_places": "Only platform administrators may give folders and hosts to tenants.",
+        "manage_embeds": "Only administrators may manage chats on other pages.",
         "make_users": "Only administrators may create users.",
         "make_sources": "Only owners of knowledge sets and administrators may add sources.",
     }

@@ -81,6 +81,12 @@ KEYS_MAKE = act(
     roles=ADMINISTRATORS,
     besides="the owner of a service account, for it",
 )
+EMBEDS_MANAGE = act(
+    "embeds.manage",
+    on="chat on other pages",
+    says="add, change, remove; give keys to pages, which then vouch for any person of the tenant",
+    roles=ADMINISTRATORS,
+)
 SETS_CREATE = act(
     "sets.create",
     on="knowledge set",

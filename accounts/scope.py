@@ -19,6 +19,12 @@ class Scope:
     group_ids: frozenset[int] = frozenset()
     administers: Literal["nothing", "tenant", "everything"] = "nothing"  # managing only; asking never crosses tenants
     limited_by: Scope | None = None
+    only_sets: frozenset[int] | None = None  # ids; what is in none of these sets does not exist for the asker
+    embed: int | None = None  # asks in the chat of another page: only the conversations that began there are seen
+
+    def within(self, *, sets: frozenset[int], embed: int) -> Scope:
+        """The rights of this asker in a chat on another page: to ask in these sets, and to manage nothing."""
+        return replace(self, administers="nothing", only_sets=sets, embed=embed)
 
     def limited_to(self, other: Scope) -> Scope:
         """The rights that both share; unchanged where both are the same person."""

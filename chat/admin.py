@@ -21,11 +21,12 @@ from accounts.error_messages import stored_message
 from accounts.roles import REVIEW_PERMISSION
 from chat.announcements.admin import AnnouncementAdmin
 from chat.answers.rights import answer_rights, rounds_shown
+from chat.embeds.admin import EmbedAdmin
 from chat.error_messages import answer_html
 from chat.models import Conversation, Message, StrategyStatistics
 from chat.turns.strategy_statistics import PERIODS, strategy_figures
 
-__all__ = ["AnnouncementAdmin"]  # registered by being imported
+__all__ = ["AnnouncementAdmin", "EmbedAdmin"]  # registered by being imported
 
 STATUS_COLOURS = {
     "answered": "success",

@@ -6,7 +6,7 @@ import asyncio
 import logging
 import uuid
 from contextlib import aclosing
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, ClassVar, Literal
 
 from channels.generic.websocket import AsyncJsonWebsocketConsumer
 from django.db import IntegrityError, InterfaceError, OperationalError
@@ -89,28 +89,37 @@ class ChatConsumer(AsyncJsonWebsocketConsumer):
     what could not be done.
     """
 
+    subprotocol: ClassVar[str | None] = None
+
     async def connect(self) -> None:
         self.followed: dict[uuid.UUID, asyncio.Task[None]] = {}
         self.token = ""  # nosec B105 - nothing yet
         self.watching: asyncio.Task[None] | None = None
-        user = self.scope.get("user")
-        if not (isinstance(user, User) and user.is_active):
-            await self.accept()  # a refused handshake would hide the code from the page
+        access = await self.opened_by()
+        if access is None:
+            await self.accept(self.subprotocol)  # a refused handshake would hide the code from the page
             await self.close(code=NOT_SIGNED_IN)
             return
-        self.user_id = user.pk
-        translation.activate(self._language())  # of this connection's task and of those that it starts
+        self.access, self.user_id = access, access.user_id
+        translation.activate(self.language())  # of this connection's task and of those that it starts
         try:
-            self.token = await open_sockets().enter(user.pk)
+            self.token = await open_sockets().enter(self.user_id)
         except TooManySocketsError as error:
-            await self.accept()
+            await self.accept(self.subprotocol)
             await self._problem(error.code, error_message(error))
             await self.close(code=TOO_MANY_SOCKETS)
         else:
-            await self.accept()
+            await self.accept(self.subprotocol)
             self.watching = asyncio.create_task(self._close_with_access())
 
-    def _language(self) -> str:
+    async def opened_by(self) -> Access | None:
+        """The session of the browser that opens the connection; None: nobody is signed in there."""
+        user, session = self.scope.get("user"), self.scope.get("session")
+        if not (isinstance(user, User) and user.is_active):
+            return None
+        return Access(user_id=user.pk, session=session_reference(session.session_key) if session else "")
+
+    def language(self) -> str:
         """As for the page itself: what the reader chose, or else what the browser asks for."""
         request = HttpRequest()
         request.COOKIES = self.scope.get("cookies", {})
@@ -121,9 +130,7 @@ class ChatConsumer(AsyncJsonWebsocketConsumer):
 
     async def _close_with_access(self) -> None:
         """After signing out, a change of the password or deactivation the page is sent to the sign-in."""
-        session = self.scope.get("session")
-        reference = session_reference(session.session_key) if session else ""
-        with access_watch().watch(Access(user_id=self.user_id, session=reference)) as watched:
+        with access_watch().watch(self.access) as watched:
             await watched.check()
             await watched.ended.wait()
         self._stop_listening()
@@ -168,9 +175,9 @@ class ChatConsumer(AsyncJsonWebsocketConsumer):
             )
 
     async def _handle(self, message: Ask | Resume | Stop) -> None:
-        user, scope = await run_db(self._asker)
+        user, scope = await run_db(self.asker)
         if isinstance(message, Ask):
-            await self._ask(message, user, scope)
+            await self._ask(await run_db(self.allowed, message, scope), user, scope)
         elif isinstance(message, Stop):
             await turn_stop(scope=scope, message_id=message.message_id)
         else:
@@ -178,12 +185,16 @@ class ChatConsumer(AsyncJsonWebsocketConsumer):
             await self._announce(row)
             await self._follow(row.pk, message.after, scope)
 
-    def _asker(self) -> tuple[User, Scope]:
+    def asker(self) -> tuple[User, Scope]:
         """The user as of now: rights may have changed, or been withdrawn, since the connection was made."""
         user = User.objects.select_related("tenant").filter(pk=self.user_id, is_active=True).first()
         if user is None:
             raise NotAuthenticatedError
         return user, scope_for(user)
+
+    def allowed(self, message: Ask, scope: Scope) -> Ask:
+        """The question as this connection may ask it."""
+        return message
 
     async def _ask(self, message: Ask, user: User, scope: Scope) -> None:
         if message.id is not None and await self._go_on(message_key(scope=scope, client_id=message.id), scope):

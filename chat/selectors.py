@@ -27,8 +27,10 @@ TURNS_AROUND = 2  # before that turn
 
 
 def conversations_of(*, scope: Scope, channel: str | None = None) -> QuerySet[Conversation]:
-    """The asker's conversations, the latest first."""
+    """The asker's conversations, the latest first; in the chat of another page only those that go on there."""
     rows = Conversation.objects.filter(user_id=scope.user_id, tenant_id=scope.tenant_id)
+    if scope.embed is not None:
+        rows = rows.filter(embed=scope.embed, goes_on_in_embed=True)
     return rows.filter(channel=channel) if channel else rows
 
 
@@ -47,10 +49,18 @@ def conversation_keys(*, scope: Scope, client_id: str) -> list[uuid.UUID]:
     The last is made from tenant, user and id, so that the ids of different people never meet, nor those of one who
     moves to another tenant.
     """
-    keys = [uuid.uuid5(NAMESPACE, f"{scope.tenant_id}:{scope.user_id}:{client_id}")]
+    keys = [uuid.uuid5(NAMESPACE, f"{_embed_part(scope)}{scope.tenant_id}:{scope.user_id}:{client_id}")]
     with suppress(ValueError):
         keys.insert(0, uuid.UUID(client_id))
     return keys
+
+
+def _of_asker(scope: Scope, path: str) -> dict[str, object]:
+    """Conditions of `conversations_of` on rows from which `path` leads to the conversation."""
+    person: dict[str, object] = {f"{path}user": scope.user_id, f"{path}tenant": scope.tenant_id}
+    if scope.embed is None:
+        return person
+    return person | {f"{path}embed": scope.embed, f"{path}goes_on_in_embed": True}
 
 
 def message_key(*, scope: Scope, client_id: uuid.UUID) -> uuid.UUID:
@@ -58,7 +68,12 @@ def message_key(*, scope: Scope, client_id: uuid.UUID) -> uuid.UUID:
 
     Made from tenant, person and id: those of different people never meet.
     """
-    return uuid.uuid5(NAMESPACE, f"message:{scope.tenant_id}:{scope.user_id}:{client_id}")
+    return uuid.uuid5(NAMESPACE, f"{_embed_part(scope)}message:{scope.tenant_id}:{scope.user_id}:{client_id}")
+
+
+def _embed_part(scope: Scope) -> str:
+    """Ids of embedded chats never meet others of the same person."""
+    return "" if scope.embed is None else f"embed:{scope.embed}:"
 
 
 def messages_of(
@@ -122,16 +137,12 @@ def turns_page(
 
 
 def message_get(*, scope: Scope, message_id: uuid.UUID | str) -> Message:
-    """One of the asker's messages. Raises NotFoundError."""
+    """One of the asker's messages, as far as `conversations_of` goes. Raises NotFoundError."""
     message = None
     with suppress(ValueError):
         message = (
             Message.objects.select_related("conversation")
-            .filter(
-                pk=uuid.UUID(str(message_id)),
-                conversation__user_id=scope.user_id,
-                conversation__tenant_id=scope.tenant_id,
-            )
+            .filter(**_of_asker(scope, "conversation__"), pk=uuid.UUID(str(message_id)))
             .first()
         )
     if message is None:
@@ -179,7 +190,7 @@ def documents_cited_before(*, scope: Scope, message: Message) -> tuple[int, ...]
 
     A page of search results points to none, and the answer before it counts; nothing older does.
     """
-    parents = Message.objects.filter(conversation__user=scope.user_id, conversation__tenant=scope.tenant_id)
+    parents = Message.objects.filter(**_of_asker(scope, "conversation__"))
     earlier = message.parent_id
     for _turn in range(2):
         row = parents.filter(pk=earlier).values_list("status", "parent_id").first() if earlier else None
@@ -204,8 +215,8 @@ def citation_get(*, scope: Scope, message_id: uuid.UUID | str, number: int) -> M
 
 def is_cited_for(*, scope: Scope, chunk_id: int) -> bool:
     """Whether the passage is a source of one of the asker's answers."""
-    of_person = {"message__conversation__user_id": scope.user_id, "message__conversation__tenant_id": scope.tenant_id}
-    return MessageCitation.objects.filter(chunk=chunk_id, **of_person).exists()
+    of_asker = _of_asker(scope, "message__conversation__")
+    return MessageCitation.objects.filter(chunk=chunk_id, **of_asker).exists()
 
 
 def documents_openable(*, scope: Scope, document_ids: set[int]) -> set[int]:

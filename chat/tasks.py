@@ -24,7 +24,7 @@ def sweep_turns() -> None:
 
 @shared_task(name=MAINTAIN)
 def maintain() -> None:
-    """Remove what is older than the settings keep, withdraw approved answers that are wrong, complete statistics."""
+    """Remove what is old or over, withdraw approved answers that are wrong, complete statistics."""
     retention_run()
     attachments_expire()
     approved_check()

@@ -3,6 +3,8 @@
 from django.urls import path
 
 from chat.announcements.views import dismiss
+from chat.embeds import views as embeds
+from chat.embeds.script import embed_script
 from chat.pages import composer_views, conversation_views, sharing_views, views
 
 app_name = "chat"
@@ -12,6 +14,14 @@ urlpatterns = [
     path("examples", composer_views.examples, name="examples"),
     path("preferences", composer_views.preferences, name="preferences"),
     path("announcements/<int:announcement_id>/dismiss", dismiss, name="announcement_dismiss"),
+    path("embed.js", embed_script, name="embed_script"),
+    path("embed/<str:code>", embeds.frame, name="embed"),
+    path("embed/<str:code>/preview", embeds.preview_frame, name="embed_preview"),
+    path("embed/<str:code>/session", embeds.session, name="embed_session"),
+    path("embed/<str:code>/leave", embeds.leave, name="embed_leave"),
+    path("embed/<str:code>/conversations/<uuid:conversation_id>", embeds.conversation, name="embed_conversation"),
+    path("embed/<str:code>/messages/<uuid:message_id>", embeds.message, name="embed_message"),
+    path("embed/<str:code>/messages/<uuid:message_id>/sources/<int:number>", embeds.source, name="embed_source"),
     path("conversations", conversation_views.conversations, name="conversations"),
     path("c/<uuid:conversation_id>", views.conversation, name="conversation"),
     path("c/<uuid:conversation_id>/rename", views.rename, name="rename"),

@@ -160,6 +160,7 @@ PAGES: list[tuple[Any, list[Entry]]] = [
             Entry(_("API keys"), "key", "accounts_apikey_changelist", is_administrator),
             Entry(_("Tenants"), "apartment", "accounts_tenant_changelist", is_administrator),
             Entry(_("Announcements"), "feedback", "chat_announcement_changelist", is_administrator),
+            Entry(_("Embedded chats"), "forum", "chat_embed_changelist", is_administrator),
             Entry(_("Search models"), "tune", "knowledge_searchmodel_changelist", is_administrator),
             Entry(_("Folders and hosts"), "storage", "knowledge_sourceplace_changelist", is_administrator),
         ],

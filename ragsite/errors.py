@@ -47,6 +47,7 @@ STATUS_OF_CODE: Mapping[str, int] = {
     "csrf_failed": 403,
     "missing_right": 403,
     "missing_scope": 403,
+    "embed_refused": 403,
     "quota_exceeded": 403,
     # what the asker may not do is as unknown as what does not exist
     "not_allowed": 404,

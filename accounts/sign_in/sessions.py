@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
@@ -32,6 +32,8 @@ SYSTEMS = {
     "Linux": "Linux",
 }
 
+SessionsEnd = Callable[[User], int]
+_others_end: list[SessionsEnd] = []  # of other apps
 OVER = datetime.min.replace(tzinfo=UTC)  # the end of an access that holds no longer
 _SESSION_END = CompiledQuery(
     lambda session, person: BrowserSession.objects.filter(
@@ -108,11 +110,19 @@ def session_end(*, user: User, reference: str) -> None:
     audit_record(actor=user, action="sign_in.out", target=user.username)
 
 
+def ends_with_sessions(end: SessionsEnd) -> SessionsEnd:
+    """Call this, too, when the sessions of a person are ended: for sessions that are none of a browser."""
+    if end not in _others_end:
+        _others_end.append(end)
+    return end
+
+
 @transaction.atomic
 def sessions_end(*, user: User, actor: User, except_sessions: Collection[str] = (), with_keys: bool = False) -> int:
     """End all sessions of a person but some; `with_keys`: open streams of keys, too. Returns how many there were."""
     rows = BrowserSession.objects.filter(user=user).exclude(reference__in=except_sessions)
     ended, _ = rows.delete()
+    ended += sum(end(user) for end in _others_end)
     access_ended_publish(user_id=user.pk, except_sessions=except_sessions, with_keys=with_keys)
     if ended:
         audit_record(actor=actor, action="session.end_all", target=user.username, sessions=ended)

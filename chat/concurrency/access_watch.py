@@ -10,6 +10,7 @@ import logging
 from collections.abc import AsyncIterator, Coroutine, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
+from datetime import datetime
 from typing import Any, TypeVar
 
 from django.db import DatabaseError
@@ -21,6 +22,7 @@ from accounts.sign_in.sessions import access_end
 from chat.concurrency.executors import run_db
 from chat.concurrency.loop_local import LoopLocal
 from chat.concurrency.redis_client import client
+from chat.embeds.sessions import session_access_end
 
 logger = logging.getLogger(__name__)
 
@@ -44,7 +46,7 @@ class Watched:
     async def check(self) -> None:
         """Ends the connection if its access is over, else schedules the next check at the expiry of session or key."""
         try:
-            end = await run_db(access_end, self.access)
+            end = await run_db(_access_end, self.access)
         except DatabaseError as error:
             logger.warning("whether an access still holds cannot be checked: %s", error)
             return
@@ -82,6 +84,11 @@ class Watched:
     def _stop_timer(self) -> None:
         if self._timer is not None:
             self._timer.cancel()
+
+
+def _access_end(access: Access) -> datetime | None:
+    """Until when it holds, whichever way it was given."""
+    return session_access_end(access) if access.embed else access_end(access)
 
 
 class AccessWatch:

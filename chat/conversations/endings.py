@@ -9,7 +9,9 @@ from django.utils.translation import gettext_lazy as _
 from accounts.models import User
 from accounts.people.leaving import Ending, ends_with_person, stays_after_person
 from accounts.services import audit_record
-from chat.models import SharedLink
+from accounts.sign_in.sessions import ends_with_sessions
+from chat.embeds.sessions import sessions_end_of
+from chat.models import EmbedSession, SharedLink
 
 
 def _links(user: User) -> QuerySet[SharedLink]:
@@ -22,6 +24,25 @@ def _end_links(user: User, actor: User) -> None:
         audit_record(actor=actor, action="answer.unshare", target=str(link.key))
 
 
+def _embed_sessions(user: User) -> QuerySet[EmbedSession]:
+    return EmbedSession.objects.filter(user=user, ended=None, expires__gt=timezone.now())
+
+
+def _end_embed_sessions(user: User, actor: User) -> None:
+    """The sockets are closed with those of the browsers (accounts.people.endings)."""
+    sessions_end_of(user)
+
+
+ends_with_sessions(sessions_end_of)
+ends_with_person(
+    Ending(
+        code="embed_sessions",
+        label=_("Open chats on other pages"),
+        relations=("chat.EmbedSession.user",),
+        rows=_embed_sessions,
+        end=_end_embed_sessions,
+    )
+)
 ends_with_person(
     Ending(code="links", label=_("Shared links"), relations=("chat.SharedLink.user",), rows=_links, end=_end_links)
 )

@@ -1,4 +1,4 @@
-"""Deletes old conversations, old traces, and citations of deleted documents."""
+"""Deletes old conversations, old traces, citations of deleted documents, and sessions of embedded chats."""
 
 from __future__ import annotations
 
@@ -14,14 +14,16 @@ from accounts.models import User
 from accounts.privacy.erase import erase_with
 from chat.attachments.files import attachments_remove
 from chat.conversations.edits import conversation_remove
+from chat.embeds.sessions import sessions_expire
 from chat.models import Attachment, Conversation, Message, MessageCitation
 
 BATCH = 200
 
 
 def retention_run() -> None:
-    """Every night, as the settings say; safe to interrupt and to repeat."""
+    """Every night, as the settings say, and sessions that are over; safe to interrupt and to repeat."""
     now = timezone.now()
+    sessions_expire()
     if settings.KEEP_CONVERSATIONS_DAYS:
         conversations_expire(before=now - timedelta(days=settings.KEEP_CONVERSATIONS_DAYS))
     if settings.KEEP_TRACES_DAYS:

@@ -1,4 +1,4 @@
-"""Conversations, messages, citations and attachments, approved answers, experiments, announcements."""
+"""Conversations, messages, citations and attachments, approved answers, experiments, announcements, embedded chats."""
 
 from chat.models.approved import ApprovedAnswer, ApprovedSource
 from chat.models.conversations import (
@@ -17,6 +17,7 @@ from chat.models.conversations import (
     StrategyStatistics,
     attachment_path,  # a migration names it
 )
+from chat.models.embeds import Embed, EmbedKey, EmbedSession, embed_code
 from chat.models.experiments import Experiment, TurnFigures
 
 __all__ = [
@@ -30,6 +31,9 @@ __all__ = [
     "AttachmentPassage",
     "CitationValues",
     "Conversation",
+    "Embed",
+    "EmbedKey",
+    "EmbedSession",
     "FactCitation",
     "Experiment",
     "Message",
@@ -38,4 +42,5 @@ __all__ = [
     "StrategyStatistics",
     "TurnFigures",
     "attachment_path",
+    "embed_code",
 ]

@@ -37,6 +37,16 @@ class Conversation(models.Model):
     leaf = models.ForeignKey(
         "chat.Message", null=True, blank=True, on_delete=models.SET_NULL, related_name="+", editable=False
     )
+    embed = models.ForeignKey(  # the chat on another page in which it began
+        "chat.Embed",
+        null=True,
+        blank=True,
+        on_delete=models.SET_NULL,
+        related_name="+",
+        verbose_name=_("embedded chat"),
+    )
+    # whether it goes on there: not after the person has asked in it on the site itself, where all their sets answer
+    goes_on_in_embed = models.BooleanField(default=False, db_default=False, editable=False)
     created = models.DateTimeField(_("created"), auto_now_add=True)
     updated = models.DateTimeField(_("updated"), auto_now=True)
 

@@ -150,7 +150,7 @@ def _listed(scope: Scope) -> QuerySet[Conversation]:
     """The asker's conversations of the chat page; `running`: whether one is being answered."""
     running = Message.objects.filter(conversation=OuterRef("pk"), state=Message.State.RUNNING)
     conversations = selectors.conversations_of(scope=scope, channel=Conversation.Channel.WEB)
-    return conversations.annotate(running=Exists(running))
+    return conversations.select_related("embed").annotate(running=Exists(running))
 
 
 def _day(row: Conversation) -> date:

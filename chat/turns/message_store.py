@@ -65,6 +65,8 @@ def message_prepare(
         request=request.to_json(),
     )
     message_place(message)
+    if scope.embed is None:
+        message.conversation.goes_on_in_embed = False  # asked on the site, where all sets of the person answer
     attachments_check(scope=scope, keys=request.attachments, conversation=message.conversation)
     return message
 
@@ -215,7 +217,8 @@ def _save(message: Message, changed: Sequence[str]) -> bool:
     if conversation._state.adding:
         new = {name: getattr(conversation, name) for name in ("tenant_id", "user_id", "channel", "title")}
         message.conversation, _ = Conversation.objects.get_or_create(pk=conversation.pk, defaults=new)
-    if not Conversation.objects.filter(pk=conversation.pk).update(updated=timezone.now()):
+    stays = {} if conversation.goes_on_in_embed else {"goes_on_in_embed": False}
+    if not Conversation.objects.filter(pk=conversation.pk).update(updated=timezone.now(), **stays):
         return False
     if message._state.adding:
         message.conversation.refresh_from_db(fields=["leaf", "summary", "summarised_until"])
@@ -278,6 +281,8 @@ def _conversation(*, scope: Scope, request: AnswerRequest, channel: str) -> Conv
         user_id=scope.user_id,
         channel=channel,
         title=_title(request.query),
+        embed_id=scope.embed,
+        goes_on_in_embed=scope.embed is not None,
     )
     if request.conversation_id is None:
         return new

@@ -19,7 +19,7 @@ def refusal_lowered(*, scope: Scope, sets: Sequence[int], epoch: int) -> float:
     count. Read once for a corpus epoch: drawing a line advances it.
     """
     set_ids = tuple(sorted(sets))
-    who = () if set_ids else (scope.user_id, scope.group_ids)
+    who = () if set_ids else (scope.user_id, scope.group_ids, scope.only_sets)
     return lines.get((scope.tenant_id, set_ids, who), epoch=epoch, make=lambda: _mean(scope, set_ids))
 
 

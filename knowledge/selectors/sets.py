@@ -15,7 +15,14 @@ from knowledge.selectors.readers import reader_lists, readers_condition
 
 
 def sets_where(*, scope: Scope, doing: Act) -> QuerySet[KnowledgeSet]:
-    """Sets with which the asker may do this, by the roles that the act is for. Each set once."""
+    """Sets with which the asker may do this, by the roles that the act is for. Each set once.
+
+    Whoever asks in the chat of another page has the rights of an employee, in the sets of that chat.
+    """
+    if scope.only_sets is not None:
+        is_for_all = Role.EMPLOYEE in doing.roles
+        named = KnowledgeSet.objects.filter(tenant_id=scope.tenant_id, pk__in=scope.only_sets)
+        return named if is_for_all else KnowledgeSet.objects.none()
     if administers(scope=scope, doing=doing) and scope.administers == "everything":
         return KnowledgeSet.objects.all()
     rows = KnowledgeSet.objects.filter(tenant_id=scope.tenant_id)
@@ -46,7 +53,7 @@ def sets_listed(*, scope: Scope) -> QuerySet[KnowledgeSet]:
 def sets_readable(*, scope: Scope) -> QuerySet[KnowledgeSet]:
     """Sets of the asker's own tenant whose documents the asker may read, up to clearance.
 
-    Where a second person limits the scope: that both may read.
+    Where a second person limits the scope: that both may read. In the chat of another page: of its sets.
     """
     rows = KnowledgeSet.objects.filter(
         Q(visibility=KnowledgeSet.Visibility.EVERYONE)
@@ -61,6 +68,8 @@ def sets_readable(*, scope: Scope) -> QuerySet[KnowledgeSet]:
         ),
         tenant_id=scope.tenant_id,
     )
+    if scope.only_sets is not None:
+        rows = rows.filter(pk__in=scope.only_sets)
     if scope.limited_by is not None:
         rows = rows.filter(pk__in=sets_readable(scope=scope.limited_by).order_by().values("pk"))
     return rows

@@ -15,10 +15,14 @@ export function words(key, values = {}) {
 
 export const formatted = (number) => new Intl.NumberFormat(document.documentElement.lang).format(number);
 
+/** In the chat on another page: addresses begin with `prefix`, and `headers` say who asks; cookies never go along. */
+export const access = { prefix: "", headers: {} };
+
 const csrfToken = () => document.cookie.match(/(?:^|; )csrftoken=([^;]+)/)?.[1] ?? "";
 
 /** The response; rejects with `status` 401 where it is the sign-in page, and says that the session has ended. */
 function signedIn(response) {
+  if (access.prefix && response.status === 401) document.dispatchEvent(new CustomEvent("signed-out"));
   if (!response.redirected || new URL(response.url).pathname !== "/sign-in") return response;
   document.dispatchEvent(new CustomEvent("signed-out"));
   throw Object.assign(new Error(response.url), { status: 401 });
@@ -36,7 +40,9 @@ export async function post(url, { form, json, keepalive = false, method = "POST"
 
 /** An HTML part of a page as text. Rejects with `status`; people who were signed out go to the sign-in page. */
 export async function part(url) {
-  const response = signedIn(await fetch(url, { headers: { Accept: "text/html" } }));
+  const credentials = access.prefix ? "omit" : "same-origin";
+  const headers = { Accept: "text/html", ...access.headers };
+  const response = signedIn(await fetch(`${access.prefix}${url}`, { headers, credentials }));
   if (!response.ok) throw Object.assign(new Error(url), { status: response.status });
   return response.text();
 }

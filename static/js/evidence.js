@@ -1,6 +1,6 @@
 // The evidence panel: opens beside the report, which does not move.
 
-import { byId, isNarrow, parsed, part, post, words } from "./dom.js";
+import { access, byId, isNarrow, parsed, part, post, words } from "./dom.js";
 import { decorate } from "./turns.js";
 
 const panel = byId("evidence");
@@ -120,6 +120,7 @@ export function start() {
       const number = Number(chip.dataset.cite);
       if (shown?.message === message && shown.number === number && chip === shown.opener) return void close();
       open(message, number, { opener: chip, place: chip.dataset.place });
+      if (access.prefix) return; // signals are of people who are signed in here
       post("/api/v1/signals", { json: { message_id: message, kind: "citation_click", value: number } }).catch(
         (error) => console.warn("signal not sent", error),
       );

@@ -6,9 +6,11 @@ const NOT_SIGNED_IN = 4401; // close codes of the server
 const TOO_MANY_SOCKETS = 4429;
 
 export class Connection {
-  /** `onEvent(message)` for everything received, `onState("open" | "lost")`, `isNeeded()` while a turn runs. */
-  constructor({ onEvent, onState, isNeeded }) {
-    Object.assign(this, { onEvent, onState, isNeeded, socket: null, pause: FIRST_PAUSE_MS, waiting: [], timer: 0 });
+  /** `onEvent(message)` for everything received, `onState("open" | "lost")`, `isNeeded()` while a turn runs.
+   *  `path`: where it leads; `protocols()`: what the handshake offers, which is how a bearer travels.
+   */
+  constructor({ onEvent, onState, isNeeded, path = "/ws/chat", protocols = () => [] }) {
+    Object.assign(this, { onEvent, onState, isNeeded, path, protocols, socket: null, pause: FIRST_PAUSE_MS, waiting: [], timer: 0 });
     addEventListener("online", () => this.retryNow());
     document.addEventListener("visibilitychange", () => document.hidden || this.retryNow());
   }
@@ -32,7 +34,8 @@ export class Connection {
   open() {
     if (this.socket && this.socket.readyState <= WebSocket.OPEN) return;
     clearTimeout(this.timer);
-    const socket = new WebSocket(`${location.protocol === "https:" ? "wss" : "ws"}://${location.host}/ws/chat`);
+    const scheme = location.protocol === "https:" ? "wss" : "ws";
+    const socket = new WebSocket(`${scheme}://${location.host}${this.path}`, this.protocols());
     this.socket = socket;
     socket.addEventListener("open", () => {
       this.onState("open");
@@ -55,6 +58,15 @@ export class Connection {
     this.onState("lost");
     this.timer = setTimeout(() => this.open(), this.pause);
     this.pause = Math.min(this.pause * 2, LONGEST_PAUSE_MS);
+  }
+
+  /** Leave the connection as it is, and what waits for it: another one is opened when it is needed. */
+  reset() {
+    clearTimeout(this.timer);
+    const { socket } = this;
+    this.socket = null;
+    this.waiting = [];
+    socket?.close();
   }
 
   retryNow() {

@@ -15,7 +15,7 @@ from tests.house.call_graph import APPS, Function, modules, reached
 from tests.house.sources import ROOT
 
 RECORDS = {"audit_record", "event_add", "read_record"}
-SERVICES = ("services", "sign_in", "people", "audit", "privacy", "scim", "conversations", "turns")
+SERVICES = ("services", "sign_in", "people", "audit", "privacy", "scim", "conversations", "turns", "embeds")
 OTHER_LAYERS = ("views", "models", "forms", "types")
 
 

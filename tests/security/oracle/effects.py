@@ -409,6 +409,15 @@ class Permits:
 
     _chat_messagecitation = _chat_attachmentcitation = _chat_factcitation = _of_message
 
+    def _chat_embed(self, who: Person, change: Change, fresh: Any) -> bool:
+        return self.rules.administers(who, change.row["tenant_id"])
+
+    def _of_embed(self, who: Person, change: Change, fresh: Any) -> bool:
+        row = self.facts.rows["embed"].get(change.row["embed_id"])
+        return row is None or self.rules.administers(who, row["tenant_id"])
+
+    _chat_embedkey = _chat_embedsession = _chat_embed_sets = _of_embed
+
     def _chat_announcement(self, who: Person, change: Change, fresh: Any) -> bool:
         return self.rules.administers(who, change.row["tenant_id"])
 

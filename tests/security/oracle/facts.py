@@ -111,6 +111,7 @@ KINDS = {  # kind → model
     "message": "chat.Message",
     "attachment": "chat.Attachment",
     "announcement": "chat.Announcement",
+    "embed": "chat.Embed",
     "statistics": "chat.StrategyStatistics",
     "case": "feedback.BadCase",
     "approved": "chat.ApprovedAnswer",

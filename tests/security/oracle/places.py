@@ -23,6 +23,7 @@ from chat.models import (
     AttachmentCitation,
     AttachmentPassage,
     Conversation,
+    Embed,
     Message,
     MessageCitation,
     StrategyStatistics,
@@ -581,6 +582,10 @@ class Place:
             words = self.words("text", "text_zh")
             shown = Announcement.objects.create(tenant=self.tenant, is_active=is_active, **words)
             self.world.tell("announcement", shown, **words)
+        said_name = self.words("name")
+        embed = Embed.objects.create(tenant=self.tenant, origins=["https://portal.example.com"], **said_name)
+        embed.sets.add(self.sets["open"])
+        self.world.tell("embed", embed, **said_name)
         for role in ("admin", "owner", "reader", "keeper"):
             said = self.world.word()
             note = Notification.objects.create(

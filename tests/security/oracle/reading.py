@@ -48,6 +48,13 @@ PAGES: dict[str, tuple[str, Opens] | None] = {
     "c/<uuid:conversation_id>": ("conversation", _own("conversation", "user_id")),
     "c/<uuid:conversation_id>/turns": None,  # nothing without a turn before which they are wanted
     "c/<uuid:conversation_id>/export": ("conversation", _own("conversation", "user_id")),
+    # for the frame on another page: pages and script are the same for all, the parts need its bearer
+    "embed.js": ("", everybody),
+    "embed/<str:code>": None,
+    "embed/<str:code>/preview": None,
+    "embed/<str:code>/conversations/<uuid:conversation_id>": ("", nobody),
+    "embed/<str:code>/messages/<uuid:message_id>": ("", nobody),
+    "embed/<str:code>/messages/<uuid:message_id>/sources/<int:number>": ("", nobody),
     "shared": ("", everybody),
     "shared/<uuid:link_id>": None,
     "attachments/<uuid:attachment_id>/file": ("attachment", _own("attachment", "user_id")),
@@ -226,6 +233,7 @@ ADMIN: dict[str, tuple[Page, Opens, Page, Opens, Opens]] = {
     "group": (_admins, _tenant_of("group"), _admins, _tenant_of("group"), _tenant_of("group")),
     "attribute": (_admins, _tenant_of("attribute"), _admins, _tenant_of("attribute"), _tenant_of("attribute")),
     "handler": (_admins, _tenant_of("handler"), _admins, _tenant_of("handler"), _tenant_of("handler")),
+    "embed": (_admins, _tenant_of("embed"), _admins, _tenant_of("embed"), _tenant_of("embed")),
     "conversation": (
         _reviewers,
         lambda r, w, pk: _of_tenant(r, w, "conversation", pk),
@@ -305,6 +313,9 @@ def _curators_page(rules: Rules, who: Person, pk: Any) -> bool:
 
 # pages of the administration besides those of Django: name → predicate; None: only leaks are looked for
 OWN: dict[str, Opens | None] = {
+    "chat_embed_setup": lambda r, w, pk: w.administers and _tenant_of("embed")(r, w, pk),
+    # tried as oneself, in one's own tenant
+    "chat_embed_preview_token": lambda r, w, pk: w.administers and r.facts.row("embed", pk)["tenant_id"] == w.tenant,
     "accounts_auditevent_export": lambda r, w, pk: w.administers,
     "auth_user_password_change": lambda r, w, pk: (
         _tenant_of("user")(r, w, pk) and r.facts.row("user", pk)["service_owner_id"] is None
@@ -404,6 +415,7 @@ ONLY_POST = {  # answered with 405, a redirect or nothing to GET
     *("work_job_step", "work_version_step"),
 }
 API_ONLY_POST = {
+    *("embed_session", "embed_leave"),
     *("access-requests-approve", "access-requests-decline", "access-requests-withdraw", "api-keys-list"),
     *("documents-retry", "documents-withdraw", "documents-bulk", "documents-url-list", "feedback-list"),
     *("jobs-cancel", "jobs-pause", "jobs-resume", "jobs-retry", "knowledge-sets-ingest", "notifications-read"),
@@ -548,6 +560,7 @@ LISTS: dict[str, tuple[str, str, Opens]] = {  # address → kind, facet, who fin
     "/admin/evaluation/goldenset/": ("golden", "name", ADMIN["golden"][1]),
     "/admin/accounts/user/": ("user", "username", ADMIN["user"][1]),
     "/admin/accounts/auditevent/": ("event", "target", ADMIN["event"][1]),
+    "/admin/chat/embed/": ("embed", "name", ADMIN["embed"][1]),
     "/admin/accounts/apikey/": ("key", "name", ADMIN["key"][1]),
 }
 

@@ -39,6 +39,7 @@ OF_PARAMETER = {
     "background_job_id": "background_job",
 }
 PLAIN = {  # parameters that name no object
+    "code": ("0123456789abcdef0123", "nothing"),  # of embedded chats: tests/chat/embeds
     "entity_id": ("1", "2", "3", "5", "9"),
     "decision_id": ("1", "2", "3", "5", "9"),
     "number": ("1", "2", "9", "20"),

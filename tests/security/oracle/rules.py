@@ -368,6 +368,9 @@ class Rules:
     def _notification(self, who: Person, pk: int, facet: str, way: str) -> bool:
         return bool(self.facts.row("notification", pk)["recipient_id"] == who.pk)
 
+    def _embed(self, who: Person, pk: int, facet: str, way: str) -> bool:
+        return self.administers(who, self.facts.row("embed", pk)["tenant_id"])
+
     def _announcement(self, who: Person, pk: int, facet: str, way: str) -> bool:
         """Everybody of the tenant while it is shown; one that is switched off its administrators only."""
         row = self.facts.row("announcement", pk)
