@@ -78,7 +78,10 @@ class SourceAdmin(OwnerAdmin):
             },
         ),
         (_("Deletions"), {"fields": (("delete_missing", "delete_at_most_percent"),), "classes": ("collapse",)}),
-        (_("Access"), {"fields": ("shared", "allow_private", ("login", "secret")), "classes": ("collapse",)}),
+        (
+            _("Access"),
+            {"fields": ("shared", "allow_private", ("login", "secret"), "webhook_secret"), "classes": ("collapse",)},
+        ),
     )
 
     # ── rows and rights ─────────────────────────────────────────────────────────────────────────

@@ -86,6 +86,10 @@ class Connector(ABC):
         Raises ConnectorError, UrlNotAllowedError, UrlUnreachableError, FolderNotAllowedError.
         """
 
+    @classmethod  # noqa: B027 (most types say all)
+    def settings_check(cls, settings: Any) -> None:
+        """What the type of the settings cannot say, before they are stored. Raises a RagError with what is wrong."""
+
     def allowed(self) -> None:
         """Raises UrlNotAllowedError or FolderNotAllowedError where the location may not be read."""
         if (host := self.host_of(self.location)) is None:
@@ -115,8 +119,9 @@ def preview_of(listed_items: Iterable[Listed], *, most: int, seconds: float) -> 
 
 
 def settings_checked(kind: type[Connector], settings: Mapping[str, Any]) -> dict[str, Any]:
-    """The settings of a source without what is as by default. Raises InvalidOptionsError."""
+    """The settings of a source without what is as by default. Raises InvalidOptionsError, and as settings_check."""
     typed: Any = strictly(kind.settings_type, settings)
+    kind.settings_check(typed)
     values = {entry.name: getattr(typed, entry.name) for entry in fields(kind.settings_type)}
     usual = kind.settings_type()
     changed = {name: value for name, value in values.items() if value != getattr(usual, name)}

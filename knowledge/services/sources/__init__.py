@@ -11,6 +11,7 @@ from knowledge.services.sources.changes import (
 from knowledge.services.sources.connectors import source_preview
 from knowledge.services.sources.folders import ArchiveUpload, archive_upload
 from knowledge.services.sources.permission import Pause, source_pause, source_run_start
+from knowledge.services.sources.rest_calls import source_called
 from knowledge.services.sources.sync_runs import run_open, set_ingest, sources_start_due
 from knowledge.services.sources.web import document_from_url
 from knowledge.services.sources.webhooks import (
@@ -32,6 +33,7 @@ __all__ = [
     "folder_source_ensure",
     "run_open",
     "set_ingest",
+    "source_called",
     "source_check",
     "source_create",
     "source_delete",
