@@ -122,7 +122,7 @@ class WebhookViewSet(ViewSet):
         data: Any = request.data  # empty, or what SignedBytesParser made of it
         body: bytes = data["body"] if data else b""
         if "X-Ragsite-Signature" not in request.headers:
-            source_called(named=source, headers=request.headers, body=body)
+            source_called(id_or_name=source, headers=request.headers, body=body)
             return Response(EventsTakenFields(EventsResult(None, 1)).data, status=202)
         row = webhook_source(
             named=source,

@@ -60,12 +60,13 @@ class Preview:
 class Connector(ABC):
     """Lists one source and reads its items. Made anew for each run.
 
-    A subclass names `kind` (as Source.kind), `label`, `settings_type` (a checked dataclass), how the settings are
+    A subclass names `kind` (as Source.kind), `label`, what its location is, `settings_type` (a checked dataclass), how the settings are
     shown, and the sets of credentials that it takes.
     """
 
     kind: ClassVar[str]
     label: ClassVar[Any]
+    location_help: ClassVar[Any] = ""
     settings_type: ClassVar[type]
     setting_fields: ClassVar[tuple[SettingField, ...]] = ()
     credential_fields: ClassVar[tuple[frozenset[str], ...]] = ()

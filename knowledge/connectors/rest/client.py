@@ -137,11 +137,11 @@ class RestClient:
         for _ in range(LIMITS.redirects + 1):
             is_home = _origin(target) == _origin(httpx.URL(self._base))
             signed = self._sign_in.headers() if is_home else {}
-            known = self._description.headers if is_home else {}
+            described = self._description.headers if is_home else {}
             reply = self._connections.send(
                 target,
                 method="POST" if body else "GET",
-                headers={"User-Agent": AGENT, **headers, **known, **signed},
+                headers={"User-Agent": AGENT, **headers, **described, **signed},
                 body=body,
                 deadline=deadline,
                 max_bytes=max_bytes,

@@ -113,6 +113,7 @@ def shipped_kind(name: str) -> type[RestConnector]:
     class Shipped(RestConnector):
         kind = name
         label = _label(description.label)
+        location_help = _label(description.help)
         settings_type = _settings_type(description, switches)
         setting_fields = (*map(_setting_field, description.parameters), *map(_switch_field, switches))
         credential_fields: ClassVar = credential_fields_of(description.sign_in, has_webhook=bool(description.webhook))
@@ -201,6 +202,7 @@ class OwnConnector(RestConnector):
 
     kind = "rest"
     label = _("REST source")
+    location_help = _("The address of the interface, below which the description names its own.")
     settings_type = OwnSettings
     setting_fields = (
         SettingField(

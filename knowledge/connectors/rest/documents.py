@@ -92,7 +92,7 @@ class DocumentMaker:
         if described.request is not None:
             holder = self.pages.detail(described.request, values, list_name=self.item_list.name)
         files = value_of(described.items, holder)
-        return [self._attachment(described, one, item, values) for one in files or []]
+        return [self._attachment(described, file, item, values) for file in files or []]
 
     # ── what a read brings ──────────────────────────────────────────────────────────────────────
 
@@ -195,8 +195,8 @@ class DocumentMaker:
         metadata: dict[str, Any] = {"path": path, "link": filled_address(described.link, values)}
         metadata["changed"] = _day(described.changed, raw)
         for name, expression in described.attributes.items():
-            found = value_of(expression, raw)
-            metadata[name] = found if isinstance(found, (bool, int, float)) else text_of(found)[:1000]
+            value = value_of(expression, raw)
+            metadata[name] = value if isinstance(value, (bool, int, float)) else text_of(value)[:1000]
         return {name: value for name, value in metadata.items() if value not in ("", None)}
 
 

@@ -63,7 +63,7 @@ class Listing:
         """
         full, stored = moment_of(cursor.get("full")), cursor.get("lists", {})
         is_due = full is None or now() - full >= timedelta(hours=self.description.full_hours)
-        lists = [one for one in self.description.lists if self.has_attachments or not one.attached]
+        lists = [entry for entry in self.description.lists if self.has_attachments or not entry.attached]
         for item_list in lists:
             for each in self._each(item_list):
                 key = f"{item_list.name}:{each}" if item_list.each else item_list.name
@@ -80,9 +80,9 @@ class Listing:
     def _each(self, item_list: ItemList) -> list[str]:
         if item_list.each is None:
             return [""]
-        given = self.values.get(item_list.each.parameter) or []
-        if given or item_list.each.request is None:
-            return texts_of(given) or ([] if item_list.each.skip_empty else [""])
+        entered = self.values.get(item_list.each.parameter) or []
+        if entered or item_list.each.request is None:
+            return texts_of(entered) or ([] if item_list.each.skip_empty else [""])
         values = {**self.values, "each": ""}
         return texts_of(self.pages.detail(item_list.each.request, values, list_name=item_list.name))
 

@@ -62,8 +62,8 @@ class SignIn:
                 return kind
             if kind != "none" and names == CREDENTIALS[kind]:
                 return kind
-        wanted = " / ".join(sorted({" + ".join(sorted(CREDENTIALS.get(k, ()))) for k in self._description.sign_in}))
-        raise RestAnswerError("no_credentials", wanted=wanted)
+        shapes = " / ".join(sorted({" + ".join(sorted(CREDENTIALS.get(k, ()))) for k in self._description.sign_in}))
+        raise RestAnswerError("no_credentials", wanted=shapes)
 
     def _fetched(self, kind: str) -> str:
         if self._token and time.monotonic() < self._token_ends:

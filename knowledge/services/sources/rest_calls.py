@@ -25,13 +25,13 @@ MOST_NAMED = 10  # sources of one name, in as many tenants
 SIGNED = "sha256="
 
 
-def source_called(*, named: str, headers: Mapping[str, str], body: bytes) -> Source:
-    """The REST source, by id or name, that a system has called with its signature; its next run begins within a minute.
+def source_called(*, id_or_name: str, headers: Mapping[str, str], body: bytes) -> Source:
+    """The REST source that a system has called with its signature; its next run begins within a minute.
 
     What the call says is not read: the run asks the system what has changed. Many calls are one run.
     Raises WebhookSignatureError, SourceUnownedError.
     """
-    rows = source_named(named).filter(kind__in=connector_kinds()).select_related("owner__service_owner")
+    rows = source_named(id_or_name).filter(kind__in=connector_kinds()).select_related("owner__service_owner")
     for source in rows.order_by("pk")[:MOST_NAMED]:
         webhook = _webhook(source)
         if webhook is not None and _is_signed(source, webhook, headers, body):
@@ -63,8 +63,8 @@ def _is_signed(source: Source, webhook: Webhook, headers: Mapping[str, str], bod
     if not secret:
         return False
     value = headers.get(webhook.header, "")
-    wanted = secret
+    signature = secret
     if webhook.kind == "hmac-sha256":
-        wanted = hmac.new(secret.encode(), body, hashlib.sha256).hexdigest()
+        signature = hmac.new(secret.encode(), body, hashlib.sha256).hexdigest()
         value = value.removeprefix(SIGNED)
-    return hmac.compare_digest(wanted.encode(), value.encode())
+    return hmac.compare_digest(signature.encode(), value.encode())

@@ -38,7 +38,7 @@ def _children(block: Mapping[str, Any], by_id: Mapping[str, Any], depth: int) ->
 
 
 def _blocks(ids: Any, by_id: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
-    yield from (by_id[one] for one in ids or () if one in by_id)
+    yield from (by_id[own_id] for own_id in ids or () if own_id in by_id)
 
 
 def _block(block: Mapping[str, Any], by_id: Mapping[str, Any], depth: int) -> str:
@@ -69,7 +69,7 @@ def _block(block: Mapping[str, Any], by_id: Mapping[str, Any], depth: int) -> st
 def _table(block: Mapping[str, Any], by_id: Mapping[str, Any], depth: int) -> str:
     table = block.get("table") or {}
     columns = (table.get("property") or {}).get("column_size") or 1
-    cells = [_children(by_id[one], by_id, depth + 1) if one in by_id else "" for one in table.get("cells") or ()]
+    cells = [_children(by_id.get(own_id, {}), by_id, depth + 1) for own_id in table.get("cells") or ()]
     rows = [cells[start : start + columns] for start in range(0, len(cells), columns)]
     return f"<table>{''.join('<tr>' + ''.join(f'<td>{cell}</td>' for cell in row) + '</tr>' for row in rows)}</table>\n"
 

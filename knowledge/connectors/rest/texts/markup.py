@@ -92,13 +92,13 @@ def _fenced(lines: list[str], place: int, dialect: _Dialect) -> tuple[str, int] 
     match = _FENCE.match(lines[place])
     if match is None:
         return None
-    name, given = match[1], match[2] or ""
+    name, arguments = match[1], match[2] or ""
     inner, behind = _until(lines, place, match[3], _END[name])
     if name in ("code", "noformat"):
-        language = given.partition("|")[0] if "=" not in given.partition("|")[0] else ""
+        language = arguments.partition("|")[0] if "=" not in arguments.partition("|")[0] else ""
         attribute = f' class="language-{html.escape(language)}"' if language else ""
         return f"<pre><code{attribute}>{html.escape(inner)}</code></pre>\n", behind
-    title = next((part.partition("=")[2] for part in given.split("|") if part.startswith("title=")), "")
+    title = next((part.partition("=")[2] for part in arguments.split("|") if part.startswith("title=")), "")
     head = f"<p><strong>{html.escape(title)}</strong></p>\n" if title else ""
     return f"<blockquote>{head}{''.join(_blocks(inner, dialect))}</blockquote>\n", behind
 

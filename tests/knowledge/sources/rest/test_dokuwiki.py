@@ -5,15 +5,11 @@ from __future__ import annotations
 import hashlib
 import os
 import shutil
-import socket
-import subprocess
 import time
 from collections.abc import Iterator
-from contextlib import closing
 from pathlib import Path
 from urllib.parse import quote
 
-import httpx
 import pytest
 
 from knowledge.models import Document
@@ -21,6 +17,7 @@ from knowledge.services.sources.connectors import connector_of
 from tests.contracts.connector import ConnectorContract
 from tests.factories import run_job
 from tests.knowledge.sources.building import counts, here, run
+from tests.knowledge.sources.rest.php import free_port, php_required, php_served
 
 pytestmark = [pytest.mark.django_db(transaction=False), pytest.mark.full]
 
@@ -35,19 +32,13 @@ $conf['remote'] = 1;
 $conf['remoteuser'] = 'mei';
 """
 ALL_FOLDERS = ("pages", "attic", "media", "media_attic", "meta", "media_meta", "cache", "index", "locks", "tmp", "log")
-START_SECONDS = 30
 PAGING = f"pages/radio/{quote('寻呼')}.txt"  # as the program names its files
-
-
-def free_port() -> int:
-    with closing(socket.socket()) as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
 
 
 @pytest.fixture
 def wiki(tmp_path) -> Path:
     """The folder of the data of a wiki with two pages and a file; others may see nothing."""
+    php_required(PROGRAM)
     data, settings = tmp_path / "data", tmp_path / "conf"
     shutil.copytree(SETTINGS, settings, ignore_dangling_symlinks=True)
     for folder in ALL_FOLDERS:
@@ -65,27 +56,10 @@ def wiki(tmp_path) -> Path:
 
 @pytest.fixture
 def address(wiki, tmp_path) -> Iterator[str]:
-    if shutil.which("php") is None or not PROGRAM.is_dir():
-        pytest.skip("php and dokuwiki are not installed")
-    port = free_port()
-    command = ["php", "-d", f"auto_prepend_file={tmp_path}/prepend.php", "-S", f"127.0.0.1:{port}", "-t", str(PROGRAM)]
-    with (tmp_path / "php.log").open("wb") as log:
-        server = subprocess.Popen(command, stdout=log, stderr=log, env={**os.environ, "PHP_CLI_SERVER_WORKERS": "1"})  # noqa: S603
-    try:
-        end = time.monotonic() + START_SECONDS
-        while not is_there(port) and time.monotonic() < end:
-            assert server.poll() is None, (tmp_path / "php.log").read_text()
-        yield f"http://127.0.0.1:{port}"
-    finally:
-        server.terminate()
-        server.wait(10)
-
-
-def is_there(port: int) -> bool:
-    try:
-        return httpx.get(f"http://127.0.0.1:{port}/lib/exe/xmlrpc.php", timeout=5).status_code < 600
-    except httpx.TransportError:
-        return False
+    options = ["-d", f"auto_prepend_file={tmp_path}/prepend.php"]
+    log, first = tmp_path / "php.log", "/lib/exe/xmlrpc.php"
+    with php_served(PROGRAM, port=free_port(), log=log, first=first, options=options) as place:
+        yield place
 
 
 @pytest.fixture

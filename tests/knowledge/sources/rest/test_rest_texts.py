@@ -42,7 +42,10 @@ NAMED_LINK = (
             '<table><tbody><tr><th>A</th><td colspan="2">1</td></tr></tbody></table>',
         ),
         ('<p>a</p><ac:structured-macro ac:name="toc"/><p>b</p>', "<p>a</p><p>b</p>"),
-        ("<ac:layout><ac:layout-section><ac:layout-cell><p>in</p></ac:layout-cell></ac:layout-section></ac:layout>", "<p>in</p>"),
+        (
+            "<ac:layout><ac:layout-section><ac:layout-cell><p>in</p></ac:layout-cell></ac:layout-section></ac:layout>",
+            "<p>in</p>",
+        ),
         ("<p>not closed <b>bold", "<p>not closed <b>bold</b></p>"),
         ('<!DOCTYPE x [<!ENTITY e SYSTEM "file:///etc/passwd">]><p>&e;safe</p>', "safe"),
     ],
@@ -71,7 +74,7 @@ def test_wiki_markup_of_jira():
 def test_textile():
     made = FORMATS["textile"](
         'h1. Steps\n\nSee "the page":https://x.example/a and @code@.\n\n|_. Name |_. Value |\n| a |=. b |\n\n'
-        "<pre><code class=\"ruby\">\nx < 1\n</code></pre>"
+        '<pre><code class="ruby">\nx < 1\n</code></pre>'
     )
 
     assert "<h1>Steps</h1>" in made
