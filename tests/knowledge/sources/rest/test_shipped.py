@@ -3,22 +3,25 @@
 from __future__ import annotations
 
 from datetime import timedelta
+from pathlib import Path
+from typing import Any
 
 import pytest
 
+from knowledge.connectors import Access, connector_kinds
 from knowledge.connectors.items import Item, ItemRelation
 from knowledge.connectors.rest import listing
 from knowledge.connectors.rest.connector import DESCRIPTIONS, shipped_names
 from knowledge.models import Document
 from knowledge.services.sources import credentials_set
-from knowledge.services.sources.connectors import connector_of
+from ragcore.fetching import AddressPolicy
 from tests.contracts.connector import ConnectorContract
 from tests.factories import scope_of
 from tests.knowledge.sources.building import counts, here, run
 from tests.knowledge.sources.rest.serving import serving
-from tests.knowledge.sources.rest.systems import FILE, SYSTEMS, System
+from tests.knowledge.sources.rest.systems import FILE, SYSTEMS, Confluence, Jira, System
 
-pytestmark = pytest.mark.django_db(transaction=False)
+OVER_THE_DATABASE = pytest.mark.django_db(transaction=False)
 WITH_COMMENTS = ("confluence", "jira_cloud", "jira", "redmine", "gitlab", "github")
 
 
@@ -27,35 +30,51 @@ def system(request) -> System:
     return request.param()
 
 
+def settings_of(system: System, address: str) -> dict[str, Any]:
+    return {**system.settings, **({"sign_in_host": address} if system.kind == "sharepoint" else {})}
+
+
+@pytest.fixture
+def made(system, tmp_path):
+    """A function that makes the connector of a system anew."""
+    access = Access(
+        policy=AddressPolicy.of(["127.0.0.1", "localhost"]),
+        folder_allowed=Path,
+        workspace=tmp_path,
+        secrets=system.credentials,
+    )
+    with serving(system) as address:
+        settings = settings_of(system, address)
+        yield lambda: connector_kinds()[system.kind](location=address, settings=settings, access=access)
+
+
 @pytest.fixture
 def source(system, connected):
     with serving(system) as address:
-        settings = {**system.settings, **({"sign_in_host": address} if system.kind == "sharepoint" else {})}
         yield connected(
             system.kind,
             address,
-            settings=settings,
+            settings=settings_of(system, address),
             credentials=system.credentials,
             options={"delete_missing": True},
         )
 
 
-def items_of(source, cursor=None) -> dict[str, Item]:
-    return {item.external_id: item for item in connector_of(source).changes(cursor or {}) if isinstance(item, Item)}
+def items_of(connector) -> dict[str, Item]:
+    return {item.external_id: item for item in connector.changes({}) if isinstance(item, Item)}
 
 
 class TestShippedDescriptions(ConnectorContract):
-    @pytest.fixture
-    def made(self, source):
-        return lambda: connector_of(source)
+    """Each of them."""
 
 
 def test_every_shipped_description_is_tested_and_short():
-    assert sorted(made.kind for made in SYSTEMS) == shipped_names()
+    assert sorted(system.kind for system in SYSTEMS) == shipped_names()
     for path in DESCRIPTIONS.glob("*.toml"):
         assert len(path.read_text().splitlines()) <= 60, path.name
 
 
+@OVER_THE_DATABASE
 def test_what_is_there_becomes_documents(system, source, owner):
     job = run(owner, source)
 
@@ -64,8 +83,8 @@ def test_what_is_there_becomes_documents(system, source, owner):
     assert here(source) == sorted(system.ids)
 
 
-def test_texts_have_their_words_titles_and_comments(system, source):
-    items = items_of(source)
+def test_texts_have_their_words_titles_and_comments(system, made):
+    items = items_of(made())
 
     text = next(item for own_id, item in items.items() if own_id.endswith("101")).read({}).content.decode()
     assert "Narrow beams reach far." in text
@@ -76,8 +95,8 @@ def test_texts_have_their_words_titles_and_comments(system, source):
         assert "Beams &lt;narrow&gt;" in text
 
 
-def test_attached_files_belong_to_what_they_are_attached_to(system, source):
-    files = {own_id: item for own_id, item in items_of(source).items() if item.name.lower() == "plan.txt"}
+def test_attached_files_belong_to_what_they_are_attached_to(system, made):
+    files = {own_id: item for own_id, item in items_of(made()).items() if item.name.lower() == "plan.txt"}
 
     for item in files.values():
         assert item.read({}).content == FILE
@@ -87,6 +106,7 @@ def test_attached_files_belong_to_what_they_are_attached_to(system, source):
         assert [item.relations for item in files.values()] == [(ItemRelation(kind="belongs_to", external_id=parent),)]
 
 
+@OVER_THE_DATABASE
 def test_later_runs_take_what_has_changed_and_a_whole_list_what_is_gone(system, source, owner, monkeypatch):
     run(owner, source)
     system.change()
@@ -108,6 +128,7 @@ def test_later_runs_take_what_has_changed_and_a_whole_list_what_is_gone(system, 
     assert not any(own_id.endswith("102") for own_id in here(source))
 
 
+@OVER_THE_DATABASE
 def test_hierarchy_links_and_days_are_attributes(system, source, owner):
     run(owner, source)
 
@@ -120,6 +141,7 @@ def test_hierarchy_links_and_days_are_attributes(system, source, owner):
     assert document.metadata["link"].startswith("http")
 
 
+@OVER_THE_DATABASE
 def test_wrong_credentials_are_said(system, source, owner):
     wrong = dict.fromkeys(system.credentials, "wrong")
     credentials_set(scope=scope_of(owner), actor=owner, source_id=source.pk, credentials=wrong)
@@ -132,21 +154,18 @@ def test_wrong_credentials_are_said(system, source, owner):
     assert here(source) == []
 
 
-def test_readers_are_those_of_the_page_and_of_those_above_it(connected):
-    confluence = next(made for made in SYSTEMS if made.kind == "confluence")()
-    with serving(confluence) as address:
-        source = connected("confluence", address, settings=confluence.settings, credentials=confluence.credentials)
-        items = items_of(source)
+@pytest.mark.parametrize("system", [Confluence()], ids=["confluence"])
+def test_readers_are_those_of_the_page_and_of_those_above_it(made):
+    items = items_of(made())
 
     assert items["pages/101"].readers == ("user:mei",)
     assert items["pages/102"].readers == ("user:mei", "group:radio")
     assert items["files/900"].readers is None
 
 
-def test_an_issue_with_a_security_level_is_for_the_group_of_that_name(connected):
-    jira = next(made for made in SYSTEMS if made.kind == "jira")()
-    with serving(jira) as address:
-        items = items_of(connected("jira", address, settings=jira.settings, credentials=jira.credentials))
+@pytest.mark.parametrize("system", [Jira()], ids=["jira"])
+def test_an_issue_with_a_security_level_is_for_the_group_of_that_name(made):
+    items = items_of(made())
 
     assert items["issues/101"].readers == ("group:staff",)
     assert items["issues/101/900"].readers == ("group:staff",)
