@@ -29,7 +29,7 @@ def _expression(text: str) -> str:
     """Raises ValueError for what is no JMESPath."""
     try:
         jmespath.compile(text or "@")
-    except JMESPathError as problem:
+    except (JMESPathError, RecursionError) as problem:
         raise ValueError(" ".join(str(problem).split())[:200]) from None
     return text
 

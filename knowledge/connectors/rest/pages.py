@@ -44,7 +44,7 @@ class PageReader:
             if not isinstance(items, list):
                 raise RestAnswerError("items", url=page.address[:200], expression=request.items)
             if request.paging.kind in ("page", "offset", "cursor") and items:
-                content = hash(repr(items))
+                content = _fingerprint(items, page.address)
                 if content in contents:
                     raise RestAnswerError("loop", list=list_name)
                 contents.add(content)
@@ -127,3 +127,11 @@ class _Page:
             return False
         self.address, self.query = following, {}
         return True
+
+
+def _fingerprint(items: list[Any], address: str) -> int:
+    """The same for pages with the same objects. Raises RestAnswerError where they are nested without end."""
+    try:
+        return hash(repr(items))
+    except RecursionError:
+        raise RestAnswerError("not_json", url=address[:200]) from None

@@ -13,6 +13,7 @@ import jmespath
 from jmespath.exceptions import JMESPathError
 from jmespath.parser import ParsedResult
 
+DEEPEST = 20  # lists in lists
 MAX_VALUE = 2_000_000  # characters of one value in a text
 _BRACES = re.compile(r"\{([^{}]+)\}")
 _AS = re.compile(r"^(.*?)\s+as\s+([\w$]+)$", re.DOTALL)
@@ -39,21 +40,21 @@ def strict_value_of(expression: str, values: Any) -> Any:
     return compiled(expression).search(values) if expression else None
 
 
-def text_of(value: Any) -> str:
+def text_of(value: Any, depth: int = 0) -> str:
     """A value as text: lists are joined, objects are none."""
-    if value is None or isinstance(value, Mapping):
+    if value is None or isinstance(value, Mapping) or depth > DEEPEST:
         return ""
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, list):
-        return ", ".join(filter(None, map(text_of, value)))
+        return ", ".join(filter(None, (text_of(entry, depth + 1) for entry in value)))
     return str(value)[:MAX_VALUE].replace("\x00", "").strip()
 
 
-def texts_of(value: Any) -> list[str]:
+def texts_of(value: Any, depth: int = 0) -> list[str]:
     """A value as texts, each once, in order; lists in lists become one."""
-    if isinstance(value, list):
-        return list(dict.fromkeys(text for entry in value for text in texts_of(entry)))
+    if isinstance(value, list) and depth <= DEEPEST:
+        return list(dict.fromkeys(text for entry in value for text in texts_of(entry, depth + 1)))
     return [text] if (text := text_of(value)) else []
 
 
@@ -103,7 +104,7 @@ def template_faults(template: str, *, formats: Collection[str]) -> str:
             return f"there is no format {kind!r}; there are {', '.join(formats)}"
         try:
             compiled(expression)
-        except JMESPathError as problem:
+        except (JMESPathError, RecursionError) as problem:
             return f"{{{expression}}}: {' '.join(str(problem).split())[:160]}"
     return ""
 

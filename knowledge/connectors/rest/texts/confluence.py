@@ -6,11 +6,13 @@ Macros that hold text give it: code, panels, expand, excerpts, tables. Those tha
 
 from __future__ import annotations
 
+import itertools
 import re
 from html import unescape
 
 from lxml import etree
 
+DEEPEST = 100  # elements within elements
 _AC, _RI = "http://atlassian.com/content", "http://atlassian.com/resource/identifier"
 _ROOT = '<div xmlns:ac="{ac}" xmlns:ri="{ri}">{text}</div>'
 _ENTITY = re.compile(r"&(?!amp;|lt;|gt;|quot;|apos;|#)(\w+);")
@@ -24,7 +26,7 @@ _TICKED = {"complete": "☑ ", "incomplete": "☐ "}
 def storage_html(text: str) -> str:
     """HTML of a page in storage format; what is no XML at all is read as far as it goes."""
     clean = _ENTITY.sub(lambda match: unescape(match[0]), _DECLARATION.sub("", text))
-    parser = etree.XMLParser(recover=True, resolve_entities=False, no_network=True, load_dtd=False, huge_tree=True)
+    parser = etree.XMLParser(recover=True, resolve_entities=False, no_network=True, load_dtd=False)
     root = etree.fromstring(_ROOT.format(ac=_AC, ri=_RI, text=clean).encode(), parser)
     if root is None:
         return ""
@@ -38,7 +40,10 @@ def _markup(node: etree._Element) -> str:
 
 
 def _copy(source: etree._Element, target: etree._Element) -> None:
-    """The text and the children of `source` at the end of `target`."""
+    """The text and the children of `source` at the end of `target`; of what lies too deep, its words alone."""
+    if sum(1 for _ in itertools.islice(target.iterancestors(), DEEPEST)) >= DEEPEST:
+        _say(target, "".join(source.itertext()))
+        return
     _say(target, source.text)
     for child in source:
         if isinstance(child.tag, str):

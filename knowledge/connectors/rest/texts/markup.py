@@ -29,7 +29,7 @@ _JIRA_COLOUR = re.compile(r"\{color(?::[^}]*)?\}|\{anchor:[^}]*\}")
 _JIRA_IMAGE = re.compile(r"!([^!\s|]+\.\w{2,5})(?:\|[^!]*)?!")
 _TEXTILE_LINK = re.compile(r"&quot;([^&\n]+?)&quot;:((?:https?://|mailto:)\S*[\w/])")
 _TEXTILE_MONO = re.compile(r"@([^@\n]+)@")
-_TEXTILE_WIKI = re.compile(r"\[\[(?:[^\]|]*\|)?([^\]]+)\]\]")
+_TEXTILE_WIKI = re.compile(r"\[\[(?:[^\[\]|\n]{0,500}\|)?([^\[\]\n]{1,500})\]\]")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
