@@ -60,8 +60,8 @@ class Preview:
 class Connector(ABC):
     """Lists one source and reads its items. Made anew for each run.
 
-    A subclass names `kind` (as Source.kind), `label`, what its location is, `settings_type` (a checked dataclass), how the settings are
-    shown, and the sets of credentials that it takes.
+    A subclass names `kind` (as Source.kind), `label`, what its location is, `settings_type` (a checked dataclass), how
+    the settings are shown, and the sets of credentials that it takes.
     """
 
     kind: ClassVar[str]

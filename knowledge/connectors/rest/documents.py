@@ -6,7 +6,7 @@ import hashlib
 import html
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import PurePosixPath
 from typing import Any
@@ -62,6 +62,8 @@ class DocumentMaker:
         title = filled(described.title, values)
         version = text_of(value_of(described.version or described.changed, raw))
         stamp = self._stamp(version)
+        if not stamp and self._is_whole():
+            stamp = self._content(values, title).stamp
         parent = text_of(value_of(described.parent, raw))
         relations = [ItemRelation(kind="belongs_to", external_id=self.external_id(parent, described.parent_list))]
         read = partial(self._file if described.file else self._text, values, title, stamp)
@@ -96,9 +98,23 @@ class DocumentMaker:
 
     # ── what a read brings ──────────────────────────────────────────────────────────────────────
 
+    def _is_whole(self) -> bool:
+        """Whether the text comes with the list: then nothing has to be asked for to know whether it has changed."""
+        described = self.item_list
+        asks = described.detail is not None or (
+            described.comments is not None and described.comments.request is not None
+        )
+        return not described.file and not asks
+
     def _text(self, values: Values, title: str, stamp: Stamp, last: Stamp) -> FetchedItem | None:
         if stamp and last == stamp:
             return None
+        fetched = self._content(values, title)
+        fetched = replace(fetched, stamp=stamp) if stamp else fetched
+        return None if last == fetched.stamp else fetched
+
+    def _content(self, values: Values, title: str) -> FetchedItem:
+        """The HTML of an object, and the hash of it as its stamp."""
         described = self.item_list
         detail: Any = None
         if described.detail is not None:
@@ -112,9 +128,7 @@ class DocumentMaker:
             f'<!DOCTYPE html>\n<html><head><meta charset="utf-8">{head}</head>\n'
             f"<body>\n{headline}{text}\n{comments}</body></html>\n"
         ).encode()
-        stamp = stamp or {"sha256": hashlib.sha256(content).hexdigest()}
-        if last == stamp:
-            return None
+        stamp = {"sha256": hashlib.sha256(content).hexdigest()}
         return FetchedItem(name=self._name(values, title), content=content, stamp=stamp)
 
     def _comments(self, comments: Comments, values: Values) -> str:
