@@ -141,8 +141,10 @@ class HttpConnections:
         ]
         with self._pool(deadline) as pool, _coded_errors(url):
             extensions = {"timeout": self._timeout}
-            sent = {"headers": request_headers, "content": body or None, "extensions": extensions}
-            with pool.stream(method.encode(), target, **sent) as response:
+            content_sent = body or None
+            with pool.stream(
+                method.encode(), target, headers=request_headers, content=content_sent, extensions=extensions
+            ) as response:
                 reply_headers = {
                     name.decode("latin-1").lower(): value.decode("latin-1") for name, value in response.headers
                 }

@@ -32,7 +32,6 @@ from knowledge.connectors.rest.pages import PageReader
 from knowledge.connectors.rest.sign_in import CREDENTIALS
 from knowledge.rest_errors import RestDescriptionError
 from knowledge.types import STRICT
-from ragcore.errors import UrlNotAllowedError
 from ragcore.fetching.addresses import check_url
 
 DESCRIPTIONS = Path(__file__).parent / "descriptions"
@@ -63,11 +62,8 @@ class RestConnector(Connector):
 
     @classmethod
     def host_of(cls, location: str) -> tuple[str, int] | None:
+        check_url(location)
         parts = urlsplit(location)
-        try:
-            check_url(location)
-        except UrlNotAllowedError:
-            raise ConnectorError("address") from None
         if parts.query or parts.fragment or not parts.hostname:
             raise ConnectorError("address")
         return parts.hostname, parts.port or (443 if parts.scheme == "https" else 80)

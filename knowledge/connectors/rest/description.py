@@ -282,5 +282,5 @@ def spoken(words: Words) -> str:
     """In the language of the reader; English where there is no other."""
     if isinstance(words, str):
         return words
-    language = "zh" if (get_language() or "").startswith("zh") else "en"
+    language: Literal["en", "zh"] = "zh" if (get_language() or "").startswith("zh") else "en"
     return words.get(language) or next(iter(words.values()), "")

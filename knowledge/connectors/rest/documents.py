@@ -61,7 +61,7 @@ class DocumentMaker:
         values = {**self.values, "item": raw, "id": own_id}
         title = filled(described.title, values)
         version = text_of(value_of(described.version or described.changed, raw))
-        stamp = self._stamp(version)
+        stamp: Stamp = self._stamp(version)
         if not stamp and self._is_whole():
             stamp = self._content(values, title).stamp
         parent = text_of(value_of(described.parent, raw))

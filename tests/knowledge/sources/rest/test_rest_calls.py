@@ -24,7 +24,7 @@ def signature(secret: str = SECRET, body: bytes = BODY) -> str:
 
 @pytest.fixture
 def issues(connected) -> Source:
-    return connected("github", "http://127.0.0.1:9", credentials={"token": "t", "webhook": SECRET})
+    return connected("github", "http://127.0.0.1:9999", credentials={"token": "t", "webhook": SECRET})
 
 
 @pytest.mark.parametrize("by", ["name", "pk"])
@@ -49,7 +49,7 @@ def test_other_calls_learn_nothing_and_change_nothing(issues, headers):
 
 
 def test_gitlab_sends_the_secret_itself(connected):
-    source = connected("gitlab", "http://127.0.0.1:9", credentials={"token": "t", "webhook": SECRET})
+    source = connected("gitlab", "http://127.0.0.1:9999", credentials={"token": "t", "webhook": SECRET})
 
     with pytest.raises(NotAuthenticatedError):
         source_called(id_or_name=source.name, headers={"X-Gitlab-Token": signature()}, body=BODY)
@@ -57,7 +57,7 @@ def test_gitlab_sends_the_secret_itself(connected):
 
 
 def test_without_a_secret_nobody_calls(connected):
-    source = connected("gitlab", "http://127.0.0.1:9", credentials={"token": "t"})
+    source = connected("gitlab", "http://127.0.0.1:9999", credentials={"token": "t"})
 
     with pytest.raises(NotAuthenticatedError):
         source_called(id_or_name=source.name, headers={"X-Gitlab-Token": ""}, body=BODY)
@@ -73,7 +73,7 @@ def test_a_source_without_an_active_owner_is_not_called(issues, owner):
 
 def test_a_short_secret_is_refused(connected):
     with pytest.raises(SourceSettingsError):
-        connected("gitlab", "http://127.0.0.1:9", credentials={"token": "t", "webhook": "short"})
+        connected("gitlab", "http://127.0.0.1:9999", credentials={"token": "t", "webhook": "short"})
 
 
 def test_the_call_comes_by_http(issues, client):
