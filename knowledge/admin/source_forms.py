@@ -50,6 +50,7 @@ FIELD_OF_CODE = {
     "not_allowed": "allow_private",
     "name_taken": "name",
     "connector_failed": "location",
+    "rest_description": "rest_description",
 }
 
 
@@ -223,6 +224,14 @@ class SourceForm(CapitalLabels, forms.ModelForm):  # type: ignore[type-arg]
         help_text=_("Never shown. Leave empty to keep the stored secret."),
     )
 
+    webhook_secret = forms.CharField(
+        label=_("secret of its webhook"),
+        required=False,
+        strip=False,
+        widget=UnfoldAdminPasswordWidget(attrs={"autocomplete": "new-password"}),
+        help_text=_("With it the system signs its calls after changes. Enter it together with the secret."),
+    )
+
     class Meta:
         model = Source
         fields: ClassVar = ["name", "kind", "handler", "owner", "schedule", "enabled"]
@@ -274,6 +283,10 @@ class SourceForm(CapitalLabels, forms.ModelForm):  # type: ignore[type-arg]
         if data["secret"]:
             with_name = {"user": data["login"], "password": data["secret"]}
             values["credentials"] = with_name if data["login"] else {"": data["secret"]}
+        if data["webhook_secret"]:
+            sign_in = values.get("credentials", {})
+            values["credentials"] = {{"": "token"}.get(name, name): value for name, value in sign_in.items()}
+            values["credentials"]["webhook"] = data["webhook_secret"]
         kind = self.instance.kind if self.instance.pk else data["kind"]
         if kind in connector_kinds():
             entered = {field.name: data[setting_name(kind, field)] for field in connector_kinds()[kind].setting_fields}

@@ -93,7 +93,10 @@ class SourceAdmin(OwnerAdmin):
         (_("Deletions"), {"fields": (("delete_missing", "delete_at_most_percent"),), "classes": ("collapse",)}),
         (
             _("Access"),
-            {"fields": ("shared", "allow_private", ("login", "secret"), "people"), "classes": ("collapse",)},
+            {
+                "fields": ("shared", "allow_private", ("login", "secret"), "webhook_secret", "people"),
+                "classes": ("collapse",),
+            },
         ),
     )
 
@@ -124,12 +127,14 @@ class SourceAdmin(OwnerAdmin):
         if obj is not None and not self.has_change_permission(request, obj):
             return self.fieldsets[:1]
         kinds = [kind for kind in connector_kinds().values() if obj is None or obj.kind == kind.kind]
+        kinds = [kind for kind in kinds if kind.setting_fields]
         of_kinds = [
             (
                 kind.label,
                 {
                     "fields": [setting_name(kind.kind, field) for field in kind.setting_fields],
                     "classes": ("rs-kind",),
+                    "description": kind.location_help,
                 },
             )
             for kind in kinds

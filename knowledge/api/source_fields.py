@@ -12,6 +12,7 @@ from accounts.error_messages import stored_message
 from accounts.models import MAX_CLEARANCE
 from accounts.rest import Attributes, Identifier, PageQuery, StrictSerializer, Text
 from knowledge.models import ItemFault, SetSource, Source
+from knowledge.models.sources import source_kinds
 from knowledge.services.sources.sync_runs import CHANGES, EVERYTHING, WHOLE_LIST, source_message
 from knowledge.types import SourceFilter, SourceOptions, strictly
 from ragcore.errors import InvalidOptionsError
@@ -63,7 +64,7 @@ class SourceBody(StrictSerializer):
 
     name = Text(max_length=128)
     location = Text(max_length=2048, allow_blank=True, required=False, help_text="A folder, or one address a line.")
-    settings = Attributes(required=False, help_text="Of a Git repository or a database; replaces all of them.")
+    settings = Attributes(required=False, help_text="Of the kind of connector; replaces all of them.")
     schedule = serializers.ChoiceField(Source.Schedule.choices, required=False)
     enabled = serializers.BooleanField(required=False)
     handler = Text(max_length=64, allow_blank=True, allow_null=True, required=False, help_text="Code of a handler.")
@@ -75,7 +76,7 @@ class SourceBody(StrictSerializer):
 class NewSourceBody(SourceBody):
     """A new source; its kind stays as it is."""
 
-    kind = serializers.ChoiceField(Source.Kind.choices)
+    kind = serializers.ChoiceField(source_kinds())
 
 
 class SourceFields(serializers.ModelSerializer[Source]):
@@ -128,7 +129,7 @@ class SourceFields(serializers.ModelSerializer[Source]):
 class SourceQuery(PageQuery):
     """What narrows the list of sources."""
 
-    kind = serializers.ChoiceField(Source.Kind.choices, required=False)
+    kind = serializers.ChoiceField(source_kinds(), required=False)
     name = Text(max_length=128, required=False)
 
 

@@ -11,6 +11,7 @@ from knowledge.connectors.base import (
     settings_checked,
 )
 from knowledge.connectors.items import FetchedItem, Item, Listed, ListEnd, RemovedItem, Stamp, UnreadableItem
+from knowledge.connectors.rest import connector as rest
 
 __all__ = [
     "Access",
@@ -28,5 +29,6 @@ __all__ = [
     "database",
     "git",
     "preview_of",
+    "rest",
     "settings_checked",
 ]

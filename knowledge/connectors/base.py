@@ -63,12 +63,13 @@ class Preview:
 class Connector(ABC):
     """Lists one source and reads its items. Made anew for each run.
 
-    A subclass names `kind` (as Source.kind), `label`, `settings_type` (a checked dataclass), how the settings are
-    shown, and the sets of credentials that it takes.
+    A subclass names `kind` (as Source.kind), `label`, what its location is, `settings_type` (a checked dataclass), how
+    the settings are shown, and the sets of credentials that it takes.
     """
 
     kind: ClassVar[str]
     label: ClassVar[Any]
+    location_help: ClassVar[Any] = ""
     settings_type: ClassVar[type]
     setting_fields: ClassVar[tuple[SettingField, ...]] = ()
     credential_fields: ClassVar[tuple[frozenset[str], ...]] = ()
@@ -100,6 +101,10 @@ class Connector(ABC):
     def is_slow_to_list(self) -> bool:
         """Whether the first item may come only after minutes, so that nobody waits for it in front of a page."""
         return False
+
+    @classmethod  # noqa: B027 (most types say all)
+    def settings_check(cls, settings: Any) -> None:
+        """What the type of the settings cannot say, before they are stored. Raises a RagError with what is wrong."""
 
     def allowed(self) -> None:
         """Raises UrlNotAllowedError or FolderNotAllowedError where the location may not be read."""
@@ -136,8 +141,9 @@ def preview_of(listed_items: Iterable[Listed], *, most: int, seconds: float) -> 
 
 
 def settings_checked(kind: type[Connector], settings: Mapping[str, Any]) -> dict[str, Any]:
-    """The settings of a source without what is as by default. Raises InvalidOptionsError."""
+    """The settings of a source without what is as by default. Raises InvalidOptionsError, and as settings_check."""
     typed: Any = strictly(kind.settings_type, settings)
+    kind.settings_check(typed)
     values = {entry.name: getattr(typed, entry.name) for entry in fields(kind.settings_type)}
     usual = kind.settings_type()
     changed = {name: value for name, value in values.items() if value != getattr(usual, name)}

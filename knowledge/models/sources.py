@@ -2,11 +2,20 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from django.conf import settings
 from django.db import models
 from django.utils.translation import gettext_lazy as _
+
+
+def source_kinds() -> list[tuple[str, Any]]:
+    """Every kind of source with its name for people: those of Source.Kind, and the connectors."""
+    from knowledge.connectors import connector_kinds  # their settings are read from files
+
+    fixed = list(Source.Kind.choices)
+    names = {name for name, _label in fixed}
+    return fixed + [(name, kind.label) for name, kind in connector_kinds().items() if name not in names]
 
 
 class SourceHandler(models.Model):
@@ -127,6 +136,8 @@ class Source(models.Model):
     """A system or folder whose external ids are unique within it."""
 
     class Kind(models.TextChoices):
+        """Kinds that code names; others come from connectors, see source_kinds."""
+
         UPLOAD = "upload", _("Uploads")
         FOLDER = "folder", _("Folder")
         URL = "url", _("Web pages")
@@ -152,7 +163,7 @@ class Source(models.Model):
         "accounts.Tenant", on_delete=models.CASCADE, related_name="sources", verbose_name=_("tenant")
     )
     name = models.CharField(_("name"), max_length=128)
-    kind = models.CharField(_("kind"), max_length=16, choices=Kind.choices, default=Kind.UPLOAD)
+    kind = models.CharField(_("kind"), max_length=16, choices=source_kinds, default=Kind.UPLOAD)
     owner = models.ForeignKey(
         settings.AUTH_USER_MODEL,
         null=True,

@@ -106,7 +106,7 @@ class _CheckedBackend(httpcore.NetworkBackend):
 
 
 class HttpConnections:
-    """Sends GET requests, one connection at a time. Knows no proxies, cookies or passwords."""
+    """Sends requests, one connection at a time. Knows no proxies, cookies or passwords."""
 
     def __init__(self, *, allow: AddressPolicy, resolve: Resolver, step_seconds: float) -> None:
         self._allow = allow
@@ -114,6 +114,19 @@ class HttpConnections:
         self._timeout = dict.fromkeys(("connect", "read", "write", "pool"), step_seconds)
 
     def get(self, url: httpx.URL, *, headers: Mapping[str, str], deadline: Deadline, max_bytes: int) -> HttpReply:
+        """The reply to a GET request. Raises as `send`."""
+        return self.send(url, headers=headers, deadline=deadline, max_bytes=max_bytes)
+
+    def send(
+        self,
+        url: httpx.URL,
+        *,
+        headers: Mapping[str, str],
+        deadline: Deadline,
+        max_bytes: int,
+        method: str = "GET",
+        body: bytes = b"",
+    ) -> HttpReply:
         """The reply; its content is decompressed and complete.
 
         Raises UrlNotAllowedError, UrlUnreachableError, UrlRefusedError (unknown compression) or UrlTooLargeError.
@@ -123,11 +136,15 @@ class HttpConnections:
             (b"Host", url.netloc),
             (b"Accept-Encoding", b"gzip"),
             (b"Connection", b"close"),
+            *([(b"Content-Length", str(len(body)).encode())] if body else []),
             *((name.encode(), value.encode("ascii", "ignore")) for name, value in headers.items()),
         ]
         with self._pool(deadline) as pool, _coded_errors(url):
             extensions = {"timeout": self._timeout}
-            with pool.stream(b"GET", target, headers=request_headers, extensions=extensions) as response:
+            content_sent = body or None
+            with pool.stream(
+                method.encode(), target, headers=request_headers, content=content_sent, extensions=extensions
+            ) as response:
                 reply_headers = {
                     name.decode("latin-1").lower(): value.decode("latin-1") for name, value in response.headers
                 }

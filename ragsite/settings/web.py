@@ -63,7 +63,7 @@ SPECTACULAR_SETTINGS = {
         "ClearanceEnum": "accounts.models.ClearanceLevel",
         "DocumentState": "knowledge.api.document_fields.STATES",
         "JobState": "knowledge.api.jobs.STATES",
-        "SourceKind": "knowledge.models.Source.Kind",
+        "SourceKind": "knowledge.models.sources.source_kinds",
         "PlaceKind": "knowledge.models.SourcePlace.Kind",
         "EntityKind": "knowledge.models.EntityKind",
         "EntityDecisionKind": "knowledge.models.EntityDecision.Kind",

@@ -1,9 +1,11 @@
-// A new source shows the settings of the kind that is chosen; their names begin with it.
+// A new source shows the settings of the kind that is chosen; their names begin with it, and it may begin another kind.
 (() => {
   const kind = document.querySelector("select[name=kind]");
   if (!kind) return;
+  const kinds = [...kind.options].map((option) => option.value).sort((a, b) => b.length - a.length);
+  const kindOf = (name) => kinds.find((value) => name.startsWith(`${value}_`));
   const show = () => {
-    for (const group of document.querySelectorAll(".rs-kind")) group.hidden = !group.querySelector("[name]").name.startsWith(`${kind.value}_`);
+    for (const group of document.querySelectorAll(".rs-kind")) group.hidden = kindOf(group.querySelector("[name]").name) !== kind.value;
   };
   kind.addEventListener("change", show);
   show();

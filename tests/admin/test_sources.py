@@ -56,6 +56,29 @@ def test_a_source_is_made_by_a_form(owner, own_set, shelf):
     }
 
 
+def test_a_described_system_has_the_fields_of_its_parameters(owner, own_set):
+    page = signed_in(owner).get("/admin/knowledge/source/add/").content.decode()
+    wiki = {"kind": "redmine", "location": "https://issues.example.com", "secret": "key", "schedule": "manual"}
+
+    response = add(owner, **wiki, redmine_projects="radio\ncore\n", redmine_markup="textile", redmine_comments="on")
+
+    assert response.status_code == 302, response.context["adminform"].form.errors
+    source = Source.objects.get(name="shelf")
+    assert source.get_kind_display() == "Redmine"
+    assert source.settings == {"projects": ["radio", "core"], "markup": "textile", "attachments": False}
+    assert 'name="confluence_spaces"' in page
+    assert "API access key" in page
+
+
+def test_faults_of_a_description_stand_beside_it(owner, own_set):
+    values = {"kind": "rest", "location": "https://courses.example.com", "schedule": "manual"}
+
+    response = add(owner, **values, rest_description='label = "x"\nsign_in = ["none"]\nlists = []')
+
+    assert response.status_code == 200
+    assert "may be empty" in str(response.context["adminform"].form.errors["rest_description"])
+
+
 @pytest.mark.parametrize(
     ("change", "field"),
     [

@@ -12,6 +12,7 @@ from knowledge.services.sources.folders import ArchiveUpload, archive_upload
 from knowledge.services.sources.item_faults import faults_listed
 from knowledge.services.sources.missing_documents import Held, held_deletions, held_deletions_decide
 from knowledge.services.sources.permission import Pause, source_pause, source_run_start
+from knowledge.services.sources.rest_calls import source_called
 from knowledge.services.sources.sync_runs import run_open, set_ingest, sources_start_due
 from knowledge.services.sources.trials import Counted, TestStep, source_counted, source_preview, source_test
 from knowledge.services.sources.web import document_from_url
@@ -40,6 +41,7 @@ __all__ = [
     "held_deletions_decide",
     "run_open",
     "set_ingest",
+    "source_called",
     "source_check",
     "source_counted",
     "source_create",

@@ -11,7 +11,7 @@ from knowledge.models import Source
 from knowledge.sealed_text import text_open, text_seal
 
 PURPOSE = b"ragsite: credentials of sources"
-MIN_SECRET = 16  # characters of a webhook's secret
+MIN_SECRET = 16  # characters of a secret that signs webhooks
 MAX_LENGTH = 4096
 FIELDS: Mapping[str, tuple[frozenset[str], ...]] = {  # kind -> the sets of fields that it takes
     Source.Kind.WEBHOOK: (frozenset({"secret"}),),
@@ -36,7 +36,7 @@ def credentials_check(*, kind: str, credentials: Mapping[str, str]) -> None:
         raise SourceSettingsError("credentials", wanted=wanted)
     if not all(0 < len(value) <= MAX_LENGTH for value in credentials.values()):
         raise SourceSettingsError("credential_length")
-    if len(credentials.get("secret", "x" * MIN_SECRET)) < MIN_SECRET:
+    if any(len(credentials.get(name, "x" * MIN_SECRET)) < MIN_SECRET for name in ("secret", "webhook")):
         raise SourceSettingsError("secret_length", limit=MIN_SECRET)
 
 

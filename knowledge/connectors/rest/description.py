@@ -1,0 +1,286 @@
+"""What a file says about a system that is read over HTTP, checked when it is loaded.
+
+Two languages stand in it: JMESPath expressions over the JSON of an answer or of an item (`items = "data.items"`), and
+templates, texts with expressions in braces (`address = "/pages/{item.id}"`). Names and meaning: docs/rest-sources.md.
+"""
+
+from __future__ import annotations
+
+import tomllib
+from dataclasses import field, fields, is_dataclass
+from typing import Annotated, Any, Literal
+
+import jmespath
+from django.utils.translation import get_language
+from jmespath.exceptions import JMESPathError
+from pydantic import AfterValidator, Field
+from pydantic.dataclasses import dataclass as checked_dataclass
+
+from knowledge.connectors.rest.templates import template_faults
+from knowledge.connectors.rest.texts import FORMATS
+from knowledge.rest_errors import RestDescriptionError
+from knowledge.types import STRICT, strictly
+from ragcore.errors import InvalidOptionsError
+
+MAX_DESCRIPTION = 20_000  # characters
+
+
+def _expression(text: str) -> str:
+    """Raises ValueError for what is no JMESPath."""
+    try:
+        jmespath.compile(text or "@")
+    except (JMESPathError, RecursionError) as problem:
+        raise ValueError(" ".join(str(problem).split())[:200]) from None
+    return text
+
+
+def _template(text: str) -> str:
+    """Raises ValueError where an expression in braces is none, or its format is unknown."""
+    if fault := template_faults(text, formats=(*FORMATS, "path")):
+        raise ValueError(fault)
+    return text
+
+
+Expression = Annotated[str, Field(max_length=1000), AfterValidator(_expression)]
+Template = Annotated[str, Field(max_length=8000), AfterValidator(_template)]
+Name = Annotated[str, Field(pattern=r"^[a-z][a-z0-9_]{0,31}$")]
+Words = str | dict[Literal["en", "zh"], str]
+rest_part = checked_dataclass(frozen=True, slots=True, kw_only=True, config=STRICT)
+
+
+@rest_part
+class Parameter:
+    """A setting of the source that templates may name. `many`: one value a line."""
+
+    name: Name
+    label: Words
+    help: Words = ""
+    default: Annotated[str, Field(max_length=500)] = ""
+    many: bool = False
+
+
+@rest_part
+class Paging:
+    """How the next page is asked for.
+
+    page, offset: `parameter` counts from `first`, until a page is empty or `total` items have come; link: the header
+    Link; next: an address; cursor: a value for `parameter`; merge: an object that is added to the query; delta: an
+    address, and at the end `delta`, from which the next list goes on.
+    """
+
+    kind: Literal["none", "page", "offset", "link", "next", "cursor", "merge", "delta"] = "none"
+    parameter: str = ""
+    first: int = 0
+    size: Annotated[int, Field(ge=1, le=10_000)] = 100
+    next: Expression = ""
+    delta: Expression = ""
+    total: Expression = ""
+
+
+@rest_part
+class Request:
+    """An address below that of the source, or a whole one; query and body are templates, an empty value is left out.
+
+    `call` with `arguments` is one of XML-RPC; a body is sent as JSON. `items`: what is taken of the answer.
+    """
+
+    address: Template
+    query: dict[str, Template] = field(default_factory=dict)
+    body: dict[str, Template] = field(default_factory=dict)
+    call: str = ""
+    arguments: tuple[Template | dict[str, int | str], ...] = ()
+    items: Expression = "@"
+    paging: Paging = field(default_factory=Paging)
+
+
+@rest_part
+class Since:
+    """How only what has changed is asked for: instead of the list's query, with {since} in `format`."""
+
+    query: dict[str, Template]
+    address: Template = ""
+    format: str = "%Y-%m-%dT%H:%M:%SZ"  # as strftime in UTC; "epoch": seconds
+    overlap_minutes: Annotated[int, Field(ge=0, le=10_080)] = 10
+
+
+@rest_part
+class Each:
+    """The list is read for each value of a parameter; where that is empty or not there, of an answer."""
+
+    parameter: str = ""
+    request: Request | None = None
+    skip_empty: bool = False  # without a value the list is not read at all, else once with an empty one
+
+
+@rest_part
+class Children:
+    """Where `when` holds of an item, the list is read again with this query over its own."""
+
+    when: Expression
+    query: dict[str, Template]
+
+
+@rest_part
+class Comments:
+    """Appended to the text. Without a request they are taken of the detail or the item."""
+
+    items: Expression = "@"
+    request: Request | None = None
+    text: Template = ""
+    author: Expression = ""
+    date: Expression = ""
+
+
+@rest_part
+class Attachments:
+    """Files of an item, documents of their own that belong to it. Without a request: of the item of the list."""
+
+    id: Expression
+    name: Expression
+    file: Template
+    items: Expression = "@"
+    request: Request | None = None
+    version: Expression = ""
+    size: Expression = ""
+
+
+@rest_part
+class ItemList:
+    """Objects of one sort. Either `text`, a template in HTML, or `file`, the address of its bytes.
+
+    `id_per_each`: ids are unique for one value of `each` only; `attached`: read where the source takes attached files;
+    `optional`: where the system says that there is no such list, it is empty.
+    """
+
+    name: Name
+    request: Request
+    id: Expression
+    id_per_each: bool = False
+    attached: bool = False
+    optional: bool = False
+    title: Template = ""
+    text: Template = ""
+    file: Template = ""
+    file_name: Expression = ""
+    size: Expression = ""
+    each: Each | None = None
+    only: Expression = ""
+    removed: Expression = ""
+    since: Since | None = None
+    children: Children | None = None
+    changed: Expression = ""
+    version: Expression = ""
+    link: Template = ""
+    path: Expression = ""
+    path_separator: Annotated[str, Field(max_length=3)] = ""
+    tags: Expression = ""
+    readers: Expression = ""
+    parent: Expression = ""
+    parent_list: str = ""
+    attributes: dict[Name, Expression] = field(default_factory=dict)
+    detail: Request | None = None
+    comments: Comments | None = None
+    attachments: Attachments | None = None
+
+
+@rest_part
+class Webhook:
+    """How the system signs its calls: hmac-sha256 over the body, in hexadecimal, or the secret itself."""
+
+    header: str
+    kind: Literal["hmac-sha256", "token"] = "hmac-sha256"
+
+
+@rest_part
+class Description:
+    """A system. `failed`: an expression over each answer; what it finds is said as the error."""
+
+    label: Words
+    lists: Annotated[tuple[ItemList, ...], Field(max_length=20)]
+    help: Words = ""
+    sign_in: tuple[Literal["none", "basic", "bearer", "header", "oauth2", "feishu"], ...]
+    header: str = ""
+    token_address: Template = ""
+    token_scope: str = ""
+    headers: dict[str, str] = field(default_factory=dict)
+    failed: Expression = ""
+    full_hours: Annotated[int, Field(ge=1, le=720)] = 24
+    parameters: tuple[Parameter, ...] = ()
+    webhook: Webhook | None = None
+
+
+def description_parse(text: str) -> Description:
+    """The description in a TOML text. Raises RestDescriptionError, which names every fault."""
+    if len(text) > MAX_DESCRIPTION:
+        raise RestDescriptionError("long", limit=MAX_DESCRIPTION)
+    try:
+        values = tomllib.loads(text)
+    except (tomllib.TOMLDecodeError, RecursionError) as problem:
+        raise RestDescriptionError("toml", problem=str(problem)[:200]) from None
+    try:
+        description: Description = strictly(Description, values)
+    except (InvalidOptionsError, TypeError, ValueError) as problem:
+        details = getattr(problem, "data", {}).get("faults") or [str(problem)[:200]]
+        raise RestDescriptionError("faults", faults=list(details)[:10]) from None
+    if faults := [*_faults(description)]:
+        raise RestDescriptionError("faults", faults=faults[:10])
+    return description
+
+
+def _faults(description: Description) -> list[str]:
+    """What types cannot say."""
+    faults = []
+    names = {parameter.name for parameter in description.parameters}
+    lists = [item_list.name for item_list in description.lists]
+    if not lists or not description.sign_in:
+        faults.append("lists, sign_in: neither may be empty")
+    if len(set(lists)) != len(lists):
+        faults.append("lists: two have one name")
+    if "header" in description.sign_in and not description.header:
+        faults.append("header: the sign-in needs its name")
+    if {"oauth2", "feishu"} & set(description.sign_in) and not description.token_address:
+        faults.append("token_address: the sign-in needs it")
+    for item_list in description.lists:
+        where = f"lists.{item_list.name}"
+        if bool(item_list.text) == bool(item_list.file):
+            faults.append(f"{where}: needs either text or file")
+        if item_list.each and item_list.each.parameter and item_list.each.parameter not in names:
+            faults.append(f"{where}.each: there is no parameter {item_list.each.parameter!r}")
+        if item_list.each and not (item_list.each.parameter or item_list.each.request):
+            faults.append(f"{where}.each: needs parameter or request")
+        if item_list.since and not item_list.changed:
+            faults.append(f"{where}.since: needs changed")
+        if item_list.parent_list and item_list.parent_list not in lists:
+            faults.append(f"{where}.parent_list: there is no list {item_list.parent_list!r}")
+        faults += [f"{where}: {fault}" for request in _requests(item_list) for fault in _paging_faults(request.paging)]
+    return faults
+
+
+def _requests(part: Any) -> list[Request]:
+    """All requests in a part of a description."""
+    if isinstance(part, Request):
+        return [part]
+    if not is_dataclass(part):
+        return []
+    return [request for entry in fields(part) for request in _requests(getattr(part, entry.name))]
+
+
+def _paging_faults(paging: Paging) -> list[str]:
+    needs = {"page": "parameter", "offset": "parameter", "cursor": "parameter"}
+    nexts = ("next", "cursor", "merge", "delta")
+    faults = []
+    if (name := needs.get(paging.kind)) and not getattr(paging, name):
+        faults.append(f"paging by {paging.kind} needs {name}")
+    if paging.kind in nexts and not paging.next:
+        faults.append(f"paging by {paging.kind} needs next")
+    if paging.kind == "delta" and not paging.delta:
+        faults.append("paging by delta needs delta")
+    return faults
+
+
+def spoken(words: Words) -> str:
+    """In the language of the reader; English where there is no other."""
+    if isinstance(words, str):
+        return words
+    language: Literal["en", "zh"] = "zh" if (get_language() or "").startswith("zh") else "en"
+    return words.get(language) or next(iter(words.values()), "")
