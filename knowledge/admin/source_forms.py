@@ -40,6 +40,12 @@ OPTIONS = (
     "shared",
     "allow_private",
 )
+PLACES = (  # beside folders, addresses, repositories and databases
+    _(
+        "Of storage s3://host/bucket, gs://bucket, azure://host/container, webdav://host/folder, sftp://host/folder, "
+        "smb://host/share or webhdfs://host:port/folder."
+    ),
+)
 FIELD_OF_CODE = {
     "folder_not_allowed": "location",
     "url_not_allowed": "location",
@@ -214,6 +220,7 @@ class SourceForm(CapitalLabels, forms.ModelForm):  # type: ignore[type-arg]
                 {setting_name(kind.kind, field): getattr(typed, field.name) for field in kind.setting_fields}
             )
         tenant_id = self.instance.tenant_id or self.scope.tenant_id
+        self.fields["location"].help_text = " ".join(map(str, (self.fields["location"].help_text, *PLACES)))
         if folders := places_usable(scope=self.scope, tenant_id=tenant_id, kind=SourcePlace.Kind.FOLDER):
             allowed = _("Folders allowed here: %(folders)s") % {"folders": ", ".join(folders)}
             self.fields["location"].help_text = f"{self.fields['location'].help_text} {allowed}"

@@ -1,6 +1,6 @@
 """Places where knowledge lives: one file for each kind, all behind one port."""
 
-from knowledge.connectors import database, git
+from knowledge.connectors import database, git, storage
 from knowledge.connectors.base import (
     Access,
     Connector,
@@ -29,4 +29,5 @@ __all__ = [
     "git",
     "preview_of",
     "settings_checked",
+    "storage",
 ]

@@ -123,6 +123,7 @@ class Source(models.Model):
         API = "api", _("API")
         GIT = "git", _("Git repository")
         DATABASE = "database", _("Database")
+        STORAGE = "storage", _("Storage (S3, Azure, WebDAV, SFTP, SMB, HDFS)")
 
     class Schedule(models.TextChoices):
         MANUAL = "manual", _("Manual")
