@@ -28,6 +28,7 @@ class ConnectorError(PermanentError):
         "no_webhdfs": "The server does not speak WebHDFS at this address.",
         "host_key": "The key of the server is not known yet. It has %(key)s; if that is right, enter it as host key.",
         "other_host_key": "The server has another key than the source: %(key)s. It may be another server.",
+        "no_folder": "The mailbox has no folder that fits: %(folders)s",
         "driver": "Databases of the kind '%(kind)s' cannot be read here.",
     }
 
@@ -51,6 +52,7 @@ class ItemOfSourceError(PermanentError):
         "lfs": "The file itself is in Git LFS; the repository has only a pointer to it.",
         "path": "The path is too long or is no text.",
         "folders": "The folder has more folders below it than are read.",
+        "attachments": "The message has %(count)s attachments more than are read.",
         "no_id": "A row has no value in the column of ids.",
         "same_id": "Two rows have the id '%(id)s'.",
     }

@@ -45,6 +45,7 @@ PLACES = (  # beside folders, addresses, repositories and databases
         "Of storage s3://host/bucket, gs://bucket, azure://host/container, webdav://host/folder, sftp://host/folder, "
         "smb://host/share or webhdfs://host:port/folder."
     ),
+    _("Of mail imaps://host, or imap://host with STARTTLS."),
 )
 FIELD_OF_CODE = {
     "folder_not_allowed": "location",

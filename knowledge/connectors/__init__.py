@@ -1,6 +1,6 @@
 """Places where knowledge lives: one file for each kind, all behind one port."""
 
-from knowledge.connectors import database, git, storage
+from knowledge.connectors import database, git, mail, storage
 from knowledge.connectors.base import (
     Access,
     Connector,
@@ -27,6 +27,7 @@ __all__ = [
     "connector_kinds",
     "database",
     "git",
+    "mail",
     "preview_of",
     "settings_checked",
     "storage",

@@ -124,6 +124,7 @@ class Source(models.Model):
         GIT = "git", _("Git repository")
         DATABASE = "database", _("Database")
         STORAGE = "storage", _("Storage (S3, Azure, WebDAV, SFTP, SMB, HDFS)")
+        MAIL = "mail", _("Mail (IMAP)")
 
     class Schedule(models.TextChoices):
         MANUAL = "manual", _("Manual")
