@@ -29,6 +29,7 @@ class ConnectorError(PermanentError):
         "host_key": "The key of the server is not known yet. It has %(key)s; if that is right, enter it as host key.",
         "other_host_key": "The server has another key than the source: %(key)s. It may be another server.",
         "no_folder": "The mailbox has no folder that fits: %(folders)s",
+        "no_feed": "There is no news feed at this address.",
         "driver": "Databases of the kind '%(kind)s' cannot be read here.",
     }
 
@@ -53,6 +54,8 @@ class ItemOfSourceError(PermanentError):
         "path": "The path is too long or is no text.",
         "folders": "The folder has more folders below it than are read.",
         "attachments": "The message has %(count)s attachments more than are read.",
+        "pages": "Only the first %(limit)s pages were read.",
+        "alike": "More than %(limit)s pages have addresses of this form; the others were not read.",
         "no_id": "A row has no value in the column of ids.",
         "same_id": "Two rows have the id '%(id)s'.",
     }

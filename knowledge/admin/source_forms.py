@@ -132,6 +132,8 @@ def setting_input(field: SettingField) -> forms.Field:
             return LinesField(**words)
         case "switch":
             return switch(**words)
+        case "number":
+            return forms.IntegerField(**words, required=False, widget=UnfoldAdminIntegerFieldWidget)
         case "text_area":
             return forms.CharField(**words, required=False, widget=UnfoldAdminTextareaWidget({"rows": 6}))
         case _:

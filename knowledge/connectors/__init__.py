@@ -1,6 +1,6 @@
 """Places where knowledge lives: one file for each kind, all behind one port."""
 
-from knowledge.connectors import database, git, mail, storage
+from knowledge.connectors import crawl, database, feed, git, mail, storage
 from knowledge.connectors.base import (
     Access,
     Connector,
@@ -25,7 +25,9 @@ __all__ = [
     "Stamp",
     "UnreadableItem",
     "connector_kinds",
+    "crawl",
     "database",
+    "feed",
     "git",
     "mail",
     "preview_of",

@@ -125,6 +125,8 @@ class Source(models.Model):
         DATABASE = "database", _("Database")
         STORAGE = "storage", _("Storage (S3, Azure, WebDAV, SFTP, SMB, HDFS)")
         MAIL = "mail", _("Mail (IMAP)")
+        CRAWL = "crawl", _("Website (follows links)")
+        FEED = "feed", _("News feed (RSS, Atom)")
 
     class Schedule(models.TextChoices):
         MANUAL = "manual", _("Manual")
