@@ -51,7 +51,7 @@ class CrawlSettings:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Known:
+class _PageState:
     """A page as it was when it was read last."""
 
     id: str
@@ -127,8 +127,8 @@ class _Crawl:
         self._starts, self._settings, self._memory = starts, settings, memory
         limits = FetchLimits(max_bytes=site.MAX_UPLOAD_BYTES)
         self._fetcher = Fetcher(agent=AGENT, allow=access.policy, limits=limits)
-        own = {urlsplit(start).hostname for start in starts}
-        self._hosts = own | {host.strip().lower() for host in settings.hosts}
+        start_hosts = {urlsplit(start).hostname for start in starts}
+        self._hosts = start_hosts | {host.strip().lower() for host in settings.hosts}
         self._waiting = deque((start, 0) for start in starts)
         self._visited = set(starts)
         self._ids: set[str] = set()
@@ -154,22 +154,24 @@ class _Crawl:
                 )
 
     def _page(self, url: str, depth: int) -> Iterator[Item | UnreadableItem]:
-        known = self._memory.get(url)
+        earlier = self._memory.get(url)
         try:
-            page = self._fetched(url, etag=known.etag if known else "", modified=known.last_modified if known else "")
+            page = self._fetched(
+                url, etag=earlier.etag if earlier else "", modified=earlier.last_modified if earlier else ""
+            )
         except (UrlRefusedError, UrlNotAllowedError) as error:  # gone, closed to programs, or led elsewhere
             self._memory.forget(url)
             if depth == 0 or isinstance(error, UrlNotAllowedError):
                 yield UnreadableItem(path=url, error=error, hides=depth == 0)
             return
         except RagError as error:
-            yield UnreadableItem(path=known.id if known else url, error=error, hides=known is None)
-            if known is not None:
-                self._ids.add(known.id)
-                self._follow(known.links, depth)
+            yield UnreadableItem(path=earlier.id if earlier else url, error=error, hides=earlier is None)
+            if earlier is not None:
+                self._ids.add(earlier.id)
+                self._follow(earlier.links, depth)
             return
-        if page.not_modified and known is not None:
-            yield from self._item(url, known, depth, content=None)
+        if page.not_modified and earlier is not None:
+            yield from self._item(url, earlier, depth, content=None)
         elif urlsplit(page.final_url).hostname in self._hosts:
             yield from self._read(url, page, depth)
 
@@ -186,7 +188,7 @@ class _Crawl:
             return
         canonical = facts.canonical if facts else ""
         is_own = canonical and urlsplit(canonical).hostname in self._hosts
-        known = _Known(
+        state = _PageState(
             id=canonical if is_own else final,
             name=page.name,
             digest=digest,
@@ -196,31 +198,31 @@ class _Crawl:
             is_listed=facts.is_listed if facts else True,
             is_html=is_html,
         )
-        self._memory.put(url, known)
-        yield from self._item(url, known, depth, content=page.content)
+        self._memory.put(url, state)
+        yield from self._item(url, state, depth, content=page.content)
 
-    def _item(self, url: str, known: _Known, depth: int, *, content: bytes | None) -> Iterator[Item]:
-        self._follow(known.links, depth)
-        if not known.is_listed or known.id in self._ids or len(known.id) > MAX_ID:
+    def _item(self, url: str, state: _PageState, depth: int, *, content: bytes | None) -> Iterator[Item]:
+        self._follow(state.links, depth)
+        if not state.is_listed or state.id in self._ids or len(state.id) > MAX_ID:
             return
-        self._ids.add(known.id)
+        self._ids.add(state.id)
         yield Item(
-            external_id=known.id,
-            name=known.name,
-            stamp={"text": known.digest},
-            read=partial(self._content, url, known, content),
-            metadata={"link": known.id},
+            external_id=state.id,
+            name=state.name,
+            stamp={"text": state.digest},
+            read=partial(self._content, url, state, content),
+            metadata={"link": state.id},
         )
 
-    def _content(self, url: str, known: _Known, content: bytes | None, last: Stamp) -> FetchedItem | None:
+    def _content(self, url: str, state: _PageState, content: bytes | None, last: Stamp) -> FetchedItem | None:
         """What came with the list; asked for once more where that had not changed, but nobody has it."""
-        stamp = {"text": known.digest}
+        stamp = {"text": state.digest}
         if last == stamp:
             return None
         if content is None:
             page = self._fetched(url)
             return FetchedItem(name=page.name, content=page.content, stamp=stamp)
-        return FetchedItem(name=known.name, content=content, stamp=stamp)
+        return FetchedItem(name=state.name, content=content, stamp=stamp)
 
     def _follow(self, links: list[str], depth: int) -> None:
         if depth >= self._settings.depth:
@@ -272,11 +274,11 @@ class _Memory:
         self._rows = sqlite3.connect(folder / f"crawl-{FORM}.sqlite")
         self._rows.execute("CREATE TABLE IF NOT EXISTS page (url TEXT PRIMARY KEY, page TEXT NOT NULL)")
 
-    def get(self, url: str) -> _Known | None:
+    def get(self, url: str) -> _PageState | None:
         row = self._rows.execute("SELECT page FROM page WHERE url = ?", (url,)).fetchone()
-        return _Known(**json.loads(row[0])) if row else None
+        return _PageState(**json.loads(row[0])) if row else None
 
-    def put(self, url: str, page: _Known) -> None:
+    def put(self, url: str, page: _PageState) -> None:
         with self._rows:
             self._rows.execute("INSERT OR REPLACE INTO page VALUES (?, ?)", (url, json.dumps(asdict(page))))
 

@@ -103,12 +103,12 @@ class Mailbox:
     def state(self, folder: str) -> dict[str, int]:
         """Changes whenever messages arrive or go, or when the numbers begin anew ("validity")."""
         with coded_errors():
-            found = self._client().select_folder(folder, readonly=True)
+            answer = self._client().select_folder(folder, readonly=True)
         self._folder = folder
         return {
-            "validity": int(found.get(b"UIDVALIDITY", 0)),
-            "next": int(found.get(b"UIDNEXT", 0)),
-            "count": int(found.get(b"EXISTS", 0)),
+            "validity": int(answer.get(b"UIDVALIDITY", 0)),
+            "next": int(answer.get(b"UIDNEXT", 0)),
+            "count": int(answer.get(b"EXISTS", 0)),
         }
 
     def uids(self) -> set[int]:
@@ -120,8 +120,8 @@ class Mailbox:
         """Messages of that folder; a message that cannot be described comes without parts."""
         for start in range(0, len(uids), MESSAGES_AT_ONCE):
             with coded_errors():
-                found = self._described(uids[start : start + MESSAGES_AT_ONCE])
-            for uid, answer in sorted(found.items()):
+                answers = self._described(uids[start : start + MESSAGES_AT_ONCE])
+            for uid, answer in sorted(answers.items()):
                 yield _head(self._folder, uid, answer)
 
     def part(self, head: MailHead, part: MailPart, *, most_bytes: int) -> bytes:
@@ -142,9 +142,9 @@ class Mailbox:
 
     def _described(self, uids: Sequence[int]) -> dict[int, Any]:
         """One by one where the description of a message is too deep to be read."""
-        wanted = ["BODYSTRUCTURE", _HEADER]
+        asked_for = ["BODYSTRUCTURE", _HEADER]
         try:
-            return dict(self._client().fetch(uids, wanted))
+            return dict(self._client().fetch(uids, asked_for))
         except RecursionError:
             if len(uids) == 1:
                 return dict(self._client().fetch(uids, [_HEADER]))
@@ -209,11 +209,11 @@ def _head(folder: str, uid: int, answer: dict[bytes, Any]) -> MailHead:
     ids = _ids(header_text(message, "References")) or _ids(header_text(message, "In-Reply-To"))
     headers = [header_text(message, name) for name in ("From", "To", "Cc")]
     people = [address.lower() for _name, address in getaddresses(headers) if "@" in address]
-    own = _ids(header_text(message, "Message-ID"))
+    message_ids = _ids(header_text(message, "Message-ID"))
     return MailHead(
         folder=folder,
         uid=uid,
-        message_id=own[0] if own else "",
+        message_id=message_ids[0] if message_ids else "",
         references=[*ids[:1], *ids[1:][-MOST_REFERENCES:]],
         subject=header_text(message, "Subject")[:500],
         sender=headers[0][:300],

@@ -104,9 +104,9 @@ class MailConnector(Connector):
                 continue
             if was and state["validity"] != was["validity"]:
                 index.folder_forget(folder)
-            present, known = mailbox.uids(), index.uids(folder)
-            index.remove(folder, known - present)
-            arrived = sorted(present - known)
+            present, indexed = mailbox.uids(), index.uids(folder)
+            index.remove(folder, indexed - present)
+            arrived = sorted(present - indexed)
             for start in range(0, len(arrived), MESSAGES_AT_ONCE):
                 index.add(mailbox.heads(arrived[start : start + MESSAGES_AT_ONCE]), validity=state["validity"])
             index.state_store(folder, state)

@@ -37,8 +37,8 @@ class MailIndex:
     def state(self, folder: str) -> dict[str, int]:
         """As it was when the folder was read; {} for one that never was."""
         row = self._rows.execute("SELECT state FROM folder WHERE name = ?", (folder,)).fetchone()
-        found: dict[str, int] = json.loads(row[0]) if row else {}
-        return found
+        state: dict[str, int] = json.loads(row[0]) if row else {}
+        return state
 
     def state_store(self, folder: str, state: Mapping[str, int]) -> None:
         with self._rows:
@@ -50,9 +50,9 @@ class MailIndex:
     def add(self, heads: Iterable[MailHead], *, validity: int) -> None:
         with self._rows:
             for head in heads:
-                own = head.message_id or f"{validity}.{head.uid}@{head.folder}"
-                stored = json.dumps({**head.json(), "message_id": own})
-                values = (head.folder, head.uid, own, json.dumps(list(head.references)), stored)
+                message_id = head.message_id or f"{validity}.{head.uid}@{head.folder}"
+                stored = json.dumps({**head.json(), "message_id": message_id})
+                values = (head.folder, head.uid, message_id, json.dumps(list(head.references)), stored)
                 self._rows.execute("INSERT OR REPLACE INTO message VALUES (?, ?, ?, ?, ?)", values)
 
     def remove(self, folder: str, uids: Iterable[int]) -> None:
@@ -69,11 +69,11 @@ class MailIndex:
         groups: dict[str, list[int]] = defaultdict(list)
         joined = _Joined()
         rows = self._rows.execute("SELECT rowid, id, refs FROM message ORDER BY folder, uid").fetchall()
-        for _row, own, references in rows:
+        for _row, message_id, references in rows:
             for other in json.loads(references):
-                joined.join(own, other)
-        for row, own, _references in rows:
-            groups[joined.root(own)].append(row)
+                joined.join(message_id, other)
+        for row, message_id, _references in rows:
+            groups[joined.root(message_id)].append(row)
         del rows
         for members in groups.values():
             yield self._thread(members)

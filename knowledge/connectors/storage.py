@@ -102,8 +102,8 @@ def _place(location: str) -> Place:
 
 def _item(store: Store, file: StoredFile) -> Item | UnreadableItem:
     if not _is_text(file.path):
-        shown = file.path.encode("utf-8", "replace").decode().replace("\x00", "�")
-        return UnreadableItem(path=shown[:MAX_PATH], error=ItemOfSourceError("path"))
+        path = file.path.encode("utf-8", "replace").decode().replace("\x00", "�")
+        return UnreadableItem(path=path[:MAX_PATH], error=ItemOfSourceError("path"))
     attributes = {"changed": file.changed} if file.changed else {}
     if store.place.scheme == "webdav":
         whole = "/".join(filter(None, (store.place.path, file.path)))

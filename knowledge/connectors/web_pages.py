@@ -130,6 +130,6 @@ def _digest(tree: etree._Element, url: str) -> str:
     etree.strip_elements(tree, "script", "style", "noscript", "template", with_tail=False)
     body = tree.find("body")
     text = _SPACES.sub(" ", " ".join((body if body is not None else tree).itertext())).strip()
-    for own in (url, urlsplit(url).path.strip("/")):  # as pages for what is missing repeat it
-        text = text.replace(own, "") if len(own) > 8 else text
+    for address in (url, urlsplit(url).path.strip("/")):  # as pages for what is missing repeat it
+        text = text.replace(address, "") if len(address) > 8 else text
     return hashlib.sha256(f"{(tree.findtext('.//title') or '').strip()}\n{text}".encode("utf-8", "replace")).hexdigest()

@@ -61,13 +61,13 @@ class WebHdfsStore(Store):
         """Entries, and how many more there are. Older servers have only the whole list of a folder."""
         if self._is_paged:
             try:
-                found = self._json(folder, op="LISTSTATUS_BATCH", **({"startAfter": after} if after else {}))
+                answer = self._json(folder, op="LISTSTATUS_BATCH", **({"startAfter": after} if after else {}))
             except ConnectorError as error:
                 if after or error.reason != "no_webhdfs":
                     raise
                 self._is_paged = False
             else:
-                page = found["DirectoryListing"]
+                page = answer["DirectoryListing"]
                 return page["partialListing"]["FileStatuses"]["FileStatus"], int(page["remainingEntries"])
         return self._json(folder, op="LISTSTATUS")["FileStatuses"]["FileStatus"], 0
 
