@@ -196,7 +196,7 @@ def _thread_read(mailbox: Mailbox, thread: Sequence[MailHead], last: Stamp) -> F
     subject = next((head.subject for head in thread if head.subject), "")
     for name, value in (("Subject", subject), ("From", thread[0].sender), ("Date", _shown_date(thread[0]))):
         if value:
-            whole[name] = Header(" ".join(value.split()), "utf-8")
+            whole[name] = Header(" ".join(value.split()), "utf-8").encode()
     size = 0
     for head in thread:
         if len(thread) > 1:

@@ -28,7 +28,8 @@ class AzureStore(Store):
         super().__init__(place=place, settings=settings, access=access)
         container, folder = _container(place)
         self._prefix = f"{folder}/" if folder else ""
-        secrets, credential = access.secrets, None
+        secrets = access.secrets
+        credential: dict[str, str] | str | None = None
         if "user" in secrets:
             credential = {"account_name": secrets["user"], "account_key": secrets["password"]}
         elif "token" in secrets:

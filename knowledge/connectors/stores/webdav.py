@@ -10,6 +10,7 @@ from urllib.parse import quote, unquote, urlsplit
 
 import requests
 from lxml import etree
+from requests.auth import HTTPBasicAuth
 
 from knowledge.connector_errors import ConnectorError, SourceUnreachableError
 from knowledge.connectors.base import Access
@@ -33,7 +34,7 @@ class WebDavStore(Store):
         self._session = session_of(access)
         secrets = access.secrets
         if "user" in secrets:
-            self._session.auth = (secrets["user"].encode(), secrets["password"].encode())
+            self._session.auth = HTTPBasicAuth(secrets["user"].encode(), secrets["password"].encode())
         elif "token" in secrets:
             self._session.headers["Authorization"] = f"Bearer {secrets['token']}"
 

@@ -8,6 +8,7 @@ from typing import Any
 from urllib.parse import quote
 
 import requests
+from requests.auth import HTTPBasicAuth
 
 from knowledge.connector_errors import ConnectorError, SourceUnreachableError
 from knowledge.connectors.base import Access
@@ -28,7 +29,7 @@ class WebHdfsStore(Store):
         self._is_paged = True
         secrets = access.secrets
         if "user" in secrets:
-            self._session.auth = (secrets["user"].encode(), secrets["password"].encode())
+            self._session.auth = HTTPBasicAuth(secrets["user"].encode(), secrets["password"].encode())
         elif "token" in secrets:
             self._usual = {"delegation": secrets["token"]}
 

@@ -215,6 +215,16 @@ def test_a_redirect_to_a_private_address_is_refused(scheme):
         items_of(Shelf(location=f"{scheme}+http://127.0.0.1:{port}/shelf/room", fill=lambda files: None))
 
 
+@pytest.mark.parametrize("scheme", ["webdav", "webhdfs", "azure"])
+def test_a_name_that_means_another_address_a_moment_later_is_noticed(scheme, monkeypatch):
+    monkeypatch.setattr(Access, "host_check", lambda access, host, port: None)  # what the first answer permitted
+    with handled(_Sending) as port, pytest.raises(UrlNotAllowedError):
+        items_of(
+            Shelf(location=f"{scheme}+http://127.0.0.1:{port}/shelf/room", fill=lambda files: None),
+            host="files.example.com",
+        )
+
+
 def test_a_redirect_of_s3_leads_nowhere():
     with handled(_Sending) as port, pytest.raises((UrlNotAllowedError, ConnectorError, SourceUnreachableError)):
         items_of(Shelf(location=f"s3+http://127.0.0.1:{port}/shelf/room", fill=lambda files: None))
