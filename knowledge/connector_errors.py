@@ -24,6 +24,14 @@ class ConnectorError(PermanentError):
         "query": "The database does not accept the query: %(problem)s",
         "not_select": "Only one query that reads is taken: it begins with SELECT or WITH.",
         "column": "The query has no column '%(column)s'. It has: %(columns)s.",
+        "no_container": "The address names no bucket, container or share.",
+        "no_place": "There is nothing at this address, or it may not be listed.",
+        "no_webdav": "The server does not speak WebDAV at this address.",
+        "no_webhdfs": "The server does not speak WebHDFS at this address.",
+        "host_key": "The key of the server is not known yet. It has %(key)s; if that is right, enter it as host key.",
+        "other_host_key": "The server has another key than the source: %(key)s. It may be another server.",
+        "no_folder": "The mailbox has no folder that fits: %(folders)s",
+        "no_feed": "There is no news feed at this address.",
         "driver": "Databases of the kind '%(kind)s' cannot be read here.",
     }
 
@@ -63,6 +71,10 @@ class ItemOfSourceError(PermanentError):
     reasons: ClassVar[Mapping[str, Sentence]] = {
         "lfs": "The file itself is in Git LFS; the repository has only a pointer to it.",
         "path": "The path is too long or is no text.",
+        "folders": "The folder has more folders below it than are read.",
+        "attachments": "The message has %(count)s attachments more than are read.",
+        "pages": "Only the first %(limit)s pages were read.",
+        "alike": "More than %(limit)s pages have addresses of this form; the others were not read.",
         "no_id": "A row has no value in the column of ids.",
         "same_id": "Two rows have the id '%(id)s'.",
     }

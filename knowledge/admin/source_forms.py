@@ -43,6 +43,13 @@ OPTIONS = (
     "shared",
     "allow_private",
 )
+PLACES = (  # beside folders, addresses, repositories and databases
+    _(
+        "Of storage s3://host/bucket, gs://bucket, azure://host/container, webdav://host/folder, sftp://host/folder, "
+        "smb://host/share or webhdfs://host:port/folder."
+    ),
+    _("Of mail imaps://host, or imap://host with STARTTLS."),
+)
 FIELD_OF_CODE = {
     "folder_not_allowed": "location",
     "url_not_allowed": "location",
@@ -129,6 +136,8 @@ def setting_input(field: SettingField) -> forms.Field:
             return LinesField(**words)
         case "switch":
             return switch(**words)
+        case "number":
+            return forms.IntegerField(**words, required=False, widget=UnfoldAdminIntegerFieldWidget)
         case "text_area":
             return forms.CharField(**words, required=False, widget=UnfoldAdminTextareaWidget({"rows": 6}))
         case _:
@@ -248,6 +257,7 @@ class SourceForm(CapitalLabels, forms.ModelForm):  # type: ignore[type-arg]
                 {setting_name(kind.kind, field): getattr(typed, field.name) for field in kind.setting_fields}
             )
         tenant_id = self.instance.tenant_id or self.scope.tenant_id
+        self.fields["location"].help_text = " ".join(map(str, (self.fields["location"].help_text, *PLACES)))
         if folders := places_usable(scope=self.scope, tenant_id=tenant_id, kind=SourcePlace.Kind.FOLDER):
             allowed = _("Folders allowed here: %(folders)s") % {"folders": ", ".join(folders)}
             self.fields["location"].help_text = f"{self.fields['location'].help_text} {allowed}"

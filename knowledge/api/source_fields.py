@@ -64,7 +64,9 @@ class SourceBody(StrictSerializer):
 
     name = Text(max_length=128)
     location = Text(max_length=2048, allow_blank=True, required=False, help_text="A folder, or one address a line.")
-    settings = Attributes(required=False, help_text="Of the kind of connector; replaces all of them.")
+    settings = Attributes(
+        required=False, help_text="Of kinds that have settings (docs/sources.md); replaces all of them."
+    )
     schedule = serializers.ChoiceField(Source.Schedule.choices, required=False)
     enabled = serializers.BooleanField(required=False)
     handler = Text(max_length=64, allow_blank=True, allow_null=True, required=False, help_text="Code of a handler.")

@@ -1,6 +1,6 @@
 """Places where knowledge lives: one file for each kind, all behind one port."""
 
-from knowledge.connectors import database, git
+from knowledge.connectors import crawl, database, feed, git, mail, storage
 from knowledge.connectors.base import (
     Access,
     Connector,
@@ -26,9 +26,13 @@ __all__ = [
     "Stamp",
     "UnreadableItem",
     "connector_kinds",
+    "crawl",
     "database",
+    "feed",
     "git",
+    "mail",
     "preview_of",
     "rest",
     "settings_checked",
+    "storage",
 ]

@@ -40,7 +40,7 @@ class Access:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SettingField:
-    """A setting as a form shows it. `kind`: "text", "text_area", "lines", "switch"."""
+    """A setting as a form shows it. `kind`: "text", "text_area", "lines", "switch", "number"."""
 
     name: str
     label: Any

@@ -146,6 +146,10 @@ class Source(models.Model):
         API = "api", _("API")
         GIT = "git", _("Git repository")
         DATABASE = "database", _("Database")
+        STORAGE = "storage", _("Storage (S3, Azure, WebDAV, SFTP, SMB, HDFS)")
+        MAIL = "mail", _("Mail (IMAP)")
+        CRAWL = "crawl", _("Website (follows links)")
+        FEED = "feed", _("News feed (RSS, Atom)")
 
     class Schedule(models.TextChoices):
         MANUAL = "manual", _("Manual")

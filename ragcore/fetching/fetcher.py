@@ -137,6 +137,12 @@ class Fetcher:
         target, reply = self._followed(check_url(url), headers, deadline, self._limits.max_bytes, robots=True)
         return _to_page(target, reply, url)
 
+    def crawl_delay(self, url: str) -> float:
+        """Seconds between two requests that the robots.txt of its host asks for, as far as that has been read."""
+        target = check_url(url)
+        rules = self._robots.get(_origin(target))
+        return float(rules.crawl_delay(self._agent) or 0) if rules is not None else 0.0
+
     def _followed(
         self, target: httpx.URL, headers: Mapping[str, str], deadline: Deadline, max_bytes: int, *, robots: bool
     ) -> tuple[httpx.URL, HttpReply]:
@@ -157,7 +163,7 @@ class Fetcher:
         raise UrlRefusedError("redirect_loop", url=str(target))
 
     def _is_welcome(self, target: httpx.URL, deadline: Deadline) -> bool:
-        origin = f"{target.scheme}://{target.netloc.decode('ascii')}"
+        origin = _origin(target)
         if origin not in self._robots:
             self._robots[origin] = self._read_robots(origin, deadline)
         return self._robots[origin].can_fetch(self._agent, str(target))
@@ -183,6 +189,10 @@ def fetch(
 ) -> FetchedPage:
     """One page; several of a run share a `Fetcher`. Raises what `Fetcher.fetch` raises."""
     return Fetcher(agent=agent, allow=allow, limits=limits).fetch(url, etag=etag, last_modified=last_modified)
+
+
+def _origin(target: httpx.URL) -> str:
+    return f"{target.scheme}://{target.netloc.decode('ascii')}"
 
 
 def _resolve_redirect(target: httpx.URL, place: str) -> httpx.URL:

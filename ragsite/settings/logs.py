@@ -52,9 +52,12 @@ LOGGING = {
     "loggers": {
         "django.security.DisallowedHost": {"filters": ["refused_host"]},
         "axes": {"level": "WARNING"},
+        "azure": {"level": "WARNING"},
         "httpx": {"level": "WARNING"},
         "openai": {"level": "WARNING"},
+        "paramiko": {"level": "WARNING"},
         "pdfminer": {"level": "ERROR"},
+        "smbprotocol": {"level": "WARNING"},
     },
 }
 structlog.configure(
