@@ -38,6 +38,8 @@ SYNC_SOURCES = "knowledge.sync_sources"
 RETRY_REPRESENTATIONS = "knowledge.retry_representations"
 FETCH_PAGE = "knowledge.fetch_page"
 EXAMINE_MODEL = "knowledge.examine_model"
+EXPORT_SET = "knowledge.export_set"
+IMPORT_SET = "knowledge.import_set"
 
 QUEUES = {
     ADVANCE_INGESTION: "ingest",

@@ -53,6 +53,7 @@ from knowledge.models.reranker_fits import RerankerFit
 from knowledge.models.reviews import DocumentReview
 from knowledge.models.search_models import EmbedderSwitch, SearchModel
 from knowledge.models.set_embedders import SetEmbedder
+from knowledge.models.set_files import SetFile, SetFileDocument
 from knowledge.models.sets import KnowledgeSet, OptionsChange, RefusalLine, SiteOptions, name_in_language
 from knowledge.models.sources import Attribute, HandlerRule, SetSource, Source, SourceHandler
 from knowledge.models.use import UseEvidence, UseSummary
@@ -107,6 +108,8 @@ __all__ = [
     "SearchModel",
     "SetEmbedder",
     "SetEpoch",
+    "SetFile",
+    "SetFileDocument",
     "SetSource",
     "SetVector",
     "SiteOptions",
