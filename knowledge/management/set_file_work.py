@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from typing import Any
 
 from django.core.management.base import CommandError
@@ -10,6 +11,8 @@ from accounts.models import User
 from knowledge.models import SetFile
 from work.models import UNKNOWN, Job, State
 from work.runner import slice_run
+
+POLL_SECONDS = 0.5
 
 
 def person_named(username: str) -> User:
@@ -23,9 +26,10 @@ def person_named(username: str) -> User:
 def work_through(kind: str, row: SetFile, shown: Any) -> None:
     """Run the job of a file to its end in this process, beside other workers. Raises CommandError where it fails."""
     job = Job.objects.get(kind=kind, subject=row.subject, tenant=row.tenant_id)
-    while slice_run(job_id=job.pk, in_turn=False, on_checkpoint=lambda one: _tell(one, shown)):
-        continue
-    job.refresh_from_db()
+    while job.state in (State.QUEUED, State.RUNNING):
+        if not slice_run(job_id=job.pk, in_turn=False, on_checkpoint=lambda one: _tell(one, shown)):
+            time.sleep(POLL_SECONDS)  # a worker has it, or a passing fault is tried again later
+        job.refresh_from_db()
     if job.state != State.DONE:
         reason = job.error_data.get("message") or job.error_code or UNKNOWN
         raise CommandError(f"The job {job.pk} is {job.state}: {reason}")

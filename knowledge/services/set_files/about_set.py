@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -23,6 +24,7 @@ from ragcore.options import for_comparing
 SET = "set.json"
 PEOPLE = "people.json"
 REFUSAL = ("lowered", "questions", "passages", "documents", "embedder")
+CODE = re.compile(r"[-a-zA-Z0-9_]*")
 MAX_LOWERED = 20.0  # log-odds
 MAX_REFERENCE = 100_000.0  # terms of a passage
 
@@ -103,7 +105,7 @@ def _values(values: Values) -> dict[str, Any]:
     return {
         "name": values.text("name", 128) or "–",
         "name_zh": values.text("name_zh", 128),
-        "code": values.text("code", 64),
+        "code": _code(values),
         "axis": values.text("axis", choices=tuple(KnowledgeSet.Axis.values)),
         "visibility": values.text("visibility", choices=tuple(KnowledgeSet.Visibility.values)),
         "originals": values.text("originals", choices=tuple(KnowledgeSet.Originals.values)),
@@ -112,6 +114,13 @@ def _values(values: Values) -> dict[str, Any]:
         "answer_template": values.text("answer_template", 2000),
         "example_questions": values.texts("example_questions", 256, 20),
     }
+
+
+def _code(values: Values) -> str:
+    code = values.text("code", 64)
+    if not CODE.fullmatch(code):
+        values.refuse("code")
+    return code
 
 
 def _references(values: Values) -> dict[str, float]:
