@@ -30,7 +30,7 @@ class ApprovedAnswerSection(SetSection):
         rows = approved_in_force().filter(tenant_id=leaving.knowledge_set.tenant_id, pk__in=of_set).order_by("pk")
         for row in rows.prefetch_related("sources__chunk"):
             sources = list(row.sources.all())
-            if len(sources) == row.source_count and all(one.document_id in leaving.documents for one in sources):
+            if len(sources) == row.source_count and all(item.document_id in leaving.documents for item in sources):
                 yield _line(row, sources)
 
     def store(self, arriving: Arriving, lines: Sequence[Line]) -> Mapping[str, int]:
@@ -47,7 +47,7 @@ def _line(row: ApprovedAnswer, sources: Sequence[ApprovedSource]) -> Line:
         "paraphrases": row.paraphrases,
         "answer": row.answer,
         "days": max(1, math.ceil((row.expires - timezone.now()).total_seconds() / 86400)),
-        "sources": [[one.document_id, one.chunk.ordinal] for one in sources],
+        "sources": [[item.document_id, item.chunk.ordinal] for item in sources],
     }
 
 
@@ -61,15 +61,15 @@ def _store(arriving: Arriving, line: Line) -> bool:
         and isinstance(answer, str)
         and type(days) is int
         and isinstance(paraphrases, list)
-        and all(isinstance(one, str) and len(one) <= MAX_QUESTION for one in paraphrases)
+        and all(isinstance(item, str) and len(item) <= MAX_QUESTION for item in paraphrases)
         and isinstance(places, list)
         and 0 < len(places) <= MOST_SOURCES
     )
     if not is_right or not isinstance(question, str) or not isinstance(answer, str) or type(days) is not int:
         return False
     chunks = [chunk for place in places if (chunk := _chunk(arriving, place)) is not None]
-    asked = approved_in_force().filter(tenant_id=arriving.scope.tenant_id)
-    if len(chunks) != len(places) or asked.filter(keys__overlap=[question_key(question)]).exists():
+    in_force = approved_in_force().filter(tenant_id=arriving.scope.tenant_id)
+    if len(chunks) != len(places) or in_force.filter(keys__overlap=[question_key(question)]).exists():
         return False
     try:
         answer_approve(
@@ -88,7 +88,7 @@ def _store(arriving: Arriving, line: Line) -> bool:
 
 def _chunk(arriving: Arriving, place: object) -> Chunk | None:
     """The passage of [number of the document, ordinal]."""
-    if not isinstance(place, list) or len(place) != 2 or not all(type(one) is int for one in place):
+    if not isinstance(place, list) or len(place) != 2 or not all(type(item) is int for item in place):
         return None
     rows = Chunk.objects.select_related("version__document").filter(retired=None, ordinal=place[1])
     return rows.filter(version__live_for=arriving.documents.get(place[0])).first()

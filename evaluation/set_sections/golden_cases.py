@@ -39,18 +39,18 @@ class GoldenSection(SetSection):
 
     def store(self, arriving: Arriving, lines: Sequence[Line]) -> Mapping[str, int]:
         counts = {"golden_cases": 0, "golden_cases_left_out": 0}
-        known = set(
+        external_ids = set(
             Document.objects.filter(pk__in=arriving.documents.values())
             .exclude(external_id="")
             .values_list("external_id", flat=True)
         )
         for name in dict.fromkeys(str(line.get("golden_set", ""))[:NAME_CHARACTERS] for line in lines):
-            mine = [line for line in lines if line.get("golden_set") == name]
-            cases = [line["case"] for line in mine if isinstance(line.get("case"), dict)]
-            rows = [row for case in cases if (row := _row(arriving, case, known)) is not None]
+            lines_of_set = [line for line in lines if line.get("golden_set") == name]
+            cases = [line["case"] for line in lines_of_set if isinstance(line.get("case"), dict)]
+            rows = [row for case in cases if (row := _row(arriving, case, external_ids)) is not None]
             counts["golden_cases"] += len(rows)
             counts["golden_cases_left_out"] += len(cases) - len(rows)
-            _golden_set(arriving, name or arriving.knowledge_set.name, mine, rows)
+            _golden_set(arriving, name or arriving.knowledge_set.name, lines_of_set, rows)
         return counts
 
 
@@ -84,12 +84,12 @@ def _free_name(tenant: Tenant, name: str, code: str) -> str:
     raise AssertionError("numbers do not end")
 
 
-def _row(arriving: Arriving, case: Mapping[str, Any], known: set[str]) -> GoldenRow | None:
+def _row(arriving: Arriving, case: Mapping[str, Any], external_ids: set[str]) -> GoldenRow | None:
     """The case with the documents of this site; None where one of them is not here, or a value is not taken."""
     names = case.get("relevant", [])
     if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
         return None
-    here = [_name(arriving, name, known) for name in names]
+    here = [_name(arriving, name, external_ids) for name in names]
     if None in here:
         return None
     try:
@@ -99,9 +99,9 @@ def _row(arriving: Arriving, case: Mapping[str, Any], known: set[str]) -> Golden
         return None
 
 
-def _name(arriving: Arriving, name: str, known: set[str]) -> str | None:
+def _name(arriving: Arriving, name: str, external_ids: set[str]) -> str | None:
     number = name[1:]
     if name.startswith("#") and number.isascii() and number.isdigit() and len(number) < 19:
         document = arriving.documents.get(int(number))
         return f"#{document}" if document is not None else None
-    return name if name in known else None
+    return name if name in external_ids else None

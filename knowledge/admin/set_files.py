@@ -129,7 +129,7 @@ def import_file_page(request: HttpRequest, file_id: int) -> HttpResponse:
         "shown_name": (is_chinese() and names.get("name_zh")) or names.get("name", ""),
         "code": request.POST.get("code", "") or summary.get("free_code", ""),
         "name": request.POST.get("name", "") or names.get("name", ""),
-        "people": [_person(request, one) for one in summary.get("people", ())],
+        "people": [_person(request, person) for person in summary.get("people", ())],
         "sections": [(SECTIONS.get(name, name), count) for name, count in summary.get("sections", {}).items()],
         "counts": summary.get("counts", {}),
         "open": int(row.state == SetFile.State.WORKING),
@@ -185,12 +185,12 @@ def _people(request: HttpRequest) -> dict[str, str]:
     return mapping_of(f"{key}={value}" for key, value in chosen.items() if value or request.POST.get(f"is_here:{key}"))
 
 
-def _person(request: HttpRequest, one: dict[str, Any]) -> dict[str, Any]:
-    key = f"{one['kind']}:{one['name']}"
-    roles = dict.fromkeys(str(ROLES.get(role, role)) for role in one["roles"])
-    here = one["name"] if one["is_here"] else ""
+def _person(request: HttpRequest, person: dict[str, Any]) -> dict[str, Any]:
+    key = f"{person['kind']}:{person['name']}"
+    roles = dict.fromkeys(str(ROLES.get(role, role)) for role in person["roles"])
+    here = person["name"] if person["is_here"] else ""
     return {
-        **one,
+        **person,
         "key": key,
         "field": f"{PERSON}{key}",
         "shown_roles": list(roles),

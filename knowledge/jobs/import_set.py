@@ -15,7 +15,7 @@ from knowledge.jobs.export_set import job_state
 from knowledge.models import SetFile
 from knowledge.queue import IMPORT_SET
 from knowledge.services.set_files.identity import model_settle
-from knowledge.services.set_files.writing import SetArrival, arrival_of, document_parts, later_sections
+from knowledge.services.set_files.set_arrival import SetArrival, arrival_of, document_parts, later_sections
 from work.kinds import Checkpoint, JobKind, job_kind
 from work.models import Job
 

@@ -23,11 +23,11 @@ def person_named(username: str) -> User:
     return actor
 
 
-def work_through(kind: str, row: SetFile, shown: Any) -> None:
+def work_through(kind: str, row: SetFile, stream: Any) -> None:
     """Run the job of a file to its end in this process, beside other workers. Raises CommandError where it fails."""
     job = Job.objects.get(kind=kind, subject=row.subject, tenant=row.tenant_id)
     while job.state in (State.QUEUED, State.RUNNING):
-        if not slice_run(job_id=job.pk, in_turn=False, on_checkpoint=lambda one: _tell(one, shown)):
+        if not slice_run(job_id=job.pk, in_turn=False, on_checkpoint=lambda reached_job: _tell(reached_job, stream)):
             time.sleep(POLL_SECONDS)  # a worker has it, or a passing fault is tried again later
         job.refresh_from_db()
     if job.state != State.DONE:
@@ -35,6 +35,6 @@ def work_through(kind: str, row: SetFile, shown: Any) -> None:
         raise CommandError(f"The job {job.pk} is {job.state}: {reason}")
 
 
-def _tell(job: Job, shown: Any) -> None:
+def _tell(job: Job, stream: Any) -> None:
     if job.total:
-        shown.write(f"{job.done} of {job.total} documents", ending="\r")
+        stream.write(f"{job.done} of {job.total} documents", ending="\r")

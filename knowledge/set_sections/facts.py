@@ -65,7 +65,11 @@ class DecisionSection(SetSection):
 
     def store(self, arriving: Arriving, lines: Sequence[Line]) -> Mapping[str, int]:
         facts = [row for line in lines if line.get("about") == "fact" and (row := _fact(arriving, line)) is not None]
-        names = [one for line in lines if line.get("about") == "name" and (one := _name(arriving, line)) is not None]
+        names = [
+            name_row
+            for line in lines
+            if line.get("about") == "name" and (name_row := _name(arriving, line)) is not None
+        ]
         TripleDecision.objects.bulk_create(facts)
         EntityDecision.objects.bulk_create(names)
         return {"decisions": len(facts) + len(names)}

@@ -39,10 +39,10 @@ class LexiconSection(SetSection):
 
     def store(self, arriving: Arriving, lines: Sequence[Line]) -> Mapping[str, int]:
         home, clearance = arriving.knowledge_set, arriving.scope.clearance
-        mine = [line for line in lines[: 2 * MOST_TERMS] if _clearance(line) <= clearance]
-        terms = [term for line in mine if line.get("kind") == "term" and (term := _term(line, arriving)) is not None]
+        cleared = [line for line in lines[: 2 * MOST_TERMS] if _clearance(line) <= clearance]
+        terms = [term for line in cleared if line.get("kind") == "term" and (term := _term(line, arriving)) is not None]
         refused = terms_store(terms)
-        entries = [one for line in mine if line.get("kind") == "published" and (one := _entry(line)) is not None]
+        entries = [entry for line in cleared if line.get("kind") == "published" and (entry := _entry(line)) is not None]
         if entries:
             now = timezone.now()
             LexiconVersion.objects.create(

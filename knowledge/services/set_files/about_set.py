@@ -62,20 +62,20 @@ def set_written(
     rows = Document.objects.filter(pk__in=documents).order_by()
     clearances = rows.values("clearance").annotate(number=Count("pk")).values_list("clearance", "number")
     sums = rows.aggregate(passages=Sum("passages"), size_bytes=Sum("live_version__size_bytes"))
-    held = Document.objects.filter(sets=knowledge_set, deleted=None).count()
+    total = Document.objects.filter(sets=knowledge_set, deleted=None).count()
     line = RefusalLine.objects.filter(pk=knowledge_set.pk).first()
-    own = SetEmbedder.objects.filter(knowledge_set=knowledge_set, state=SetEmbedder.State.LIVE).first()
+    embedder_of_set = SetEmbedder.objects.filter(knowledge_set=knowledge_set, state=SetEmbedder.State.LIVE).first()
     return {
         "values": {name: getattr(knowledge_set, name) for name in CHANGEABLE},
         "options": dict(options),
         "model": model_identity(),
-        "own_model": own.model if own else "",
+        "own_model": embedder_of_set.model if embedder_of_set else "",
         "references": reference_lengths(tenant_id=knowledge_set.tenant_id),
         "refusal_line": {name: getattr(line, name) for name in REFUSAL} if line else None,
         "clearances": {str(level): number for level, number in clearances},
         "passages": sums["passages"] or 0,
         "size_bytes": sums["size_bytes"] or 0,
-        "not_searchable": max(0, held - len(documents)),
+        "not_searchable": max(0, total - len(documents)),
         "sections": dict(sections),
         "exported": timezone.now().isoformat(),
     }
@@ -147,13 +147,13 @@ def options_fitting(options: Mapping[str, Any]) -> tuple[dict[str, dict[str, Any
     fitting: dict[str, dict[str, Any]] = {}
     left_out: list[str] = []
     for code, values in options.items():
-        known = for_comparing(GROUPS[code]) if code in GROUPS else set()
+        comparing = for_comparing(GROUPS[code]) if code in GROUPS else set()
         for name, value in values.items() if isinstance(values, dict) else ():
             try:
                 merged = options_merge({}, {code: {name: value}}, layer="set") if code in GROUPS else {}
             except (InvalidOptionsError, TypeError, ValueError):
                 merged = {}
-            if name in known or not merged.get(code):
+            if name in comparing or not merged.get(code):
                 left_out.append(f"{code}.{name}"[:120])
             else:
                 fitting.setdefault(code, {})[name] = value

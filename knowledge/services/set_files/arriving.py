@@ -77,7 +77,7 @@ class ArrivingDocument:
     edits: tuple[ChunkEdit, ...]  # unsaved, without document and author
     drafts: tuple[ChunkDraft, ...]
     disabled: frozenset[int]
-    shown: Mapping[int, int]  # ordinal → place in `edits` of what the passage shows
+    edit_places: Mapping[int, int]  # ordinal → place in `edits` of what the passage shows
     edited: Mapping[int, Any]  # ordinal → when an owner wrote its text
     representations: tuple[Representation, ...]
     vectors: FloatArray | None
@@ -103,11 +103,11 @@ class Blocks:
     def take_bytes(self, count: Any, values: Values) -> bytes:
         if type(count) is not int or count < 0:
             values.refuse("sentences")
-        taken = self.sentences[self.sentences_taken : self.sentences_taken + count]
-        if len(taken) != count:
+        piece = self.sentences[self.sentences_taken : self.sentences_taken + count]
+        if len(piece) != count:
             values.refuse("sentences")
         self.sentences_taken += count
-        return taken
+        return piece
 
 
 def vectors_read(packed: bytes, values: Values) -> FloatArray:
@@ -162,7 +162,7 @@ def document_read(values: Values, blocks: Blocks) -> ArrivingDocument:
         edits=edits,
         drafts=drafts,
         disabled=disabled,
-        shown={draft.ordinal: place for row, draft in rows if (place := _place(row, len(edits))) is not None},
+        edit_places={draft.ordinal: place for row, draft in rows if (place := _place(row, len(edits))) is not None},
         edited={draft.ordinal: moment for row, draft in rows if (moment := row.time("edited")) is not None},
         representations=representations,
         vectors=blocks.take_vectors(len(representations), values) if values.flag("has_vectors") else None,
@@ -180,8 +180,8 @@ def _sha256(values: Values) -> str:
 def _readers(values: Values, name: str) -> ArrivingReaders | None:
     if values.of.get(name) is None:
         return None
-    named = values.below(name)
-    return ArrivingReaders(users=tuple(named.texts("users", 150)), groups=tuple(named.texts("groups", 150)))
+    readers = values.below(name)
+    return ArrivingReaders(users=tuple(readers.texts("users", 150)), groups=tuple(readers.texts("groups", 150)))
 
 
 def _chunking(options: Mapping[str, Any]) -> dict[str, Any]:
@@ -262,7 +262,7 @@ def _draft(row: Values) -> ChunkDraft:
 
 
 def _box(box: Sequence[Any], row: Values) -> Box:
-    if type(box[0]) is not int or not all(type(one) in (int, float) for one in box):
+    if type(box[0]) is not int or not all(type(side) in (int, float) for side in box):
         row.refuse("boxes")
     return Box(page=box[0], x0=float(box[1]), y0=float(box[2]), x1=float(box[3]), y1=float(box[4]))
 

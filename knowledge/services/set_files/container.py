@@ -234,13 +234,13 @@ class PartsReader:
 
     def _parts(self) -> dict[str, Mapping[str, Any]]:
         listed = self.manifest.get("parts")
-        if not isinstance(listed, list) or not all(isinstance(one, dict) for one in listed):
+        if not isinstance(listed, list) or not all(isinstance(value_of, dict) for value_of in listed):
             raise SetFileInvalidError("manifest_changed")
-        parts = {str(one.get("name")): one for one in listed}
-        for name, one in parts.items():
+        parts = {str(value_of.get("name")): value_of for value_of in listed}
+        for name, value_of in parts.items():
             if name not in self._infos:
                 raise SetFileInvalidError("missing", part=name[:120])
-            if self._infos[name].file_size != one.get("bytes"):
+            if self._infos[name].file_size != value_of.get("bytes"):
                 raise SetFileInvalidError("changed", part=name)
         if extra := sorted(set(self._infos) - set(parts) - {MANIFEST}):
             raise SetFileInvalidError("unexpected", part=extra[0][:120])
@@ -263,16 +263,16 @@ class PartsReader:
         """A part, piece by piece; the last comes only where all of it is as it was exported."""
         if name not in self.parts:
             raise SetFileInvalidError("missing", part=name[:120])
-        digest, held = hashlib.sha256(), b""
+        digest, last_piece = hashlib.sha256(), b""
         for piece in self._pieces(name):
             digest.update(piece)
-            if held:
-                yield held
-            held = piece
+            if last_piece:
+                yield last_piece
+            last_piece = piece
         if digest.hexdigest() != self.parts[name].get("sha256"):
             raise SetFileInvalidError("changed", part=name)
-        if held:
-            yield held
+        if last_piece:
+            yield last_piece
 
     def blob(self, name: str) -> bytes:
         """A part as a whole; b"" where there is none of this name."""
@@ -299,12 +299,12 @@ class PartsReader:
             yield number + 1, _json(rest, name, number + 1)
 
     def _pieces(self, name: str) -> Iterator[bytes]:
-        left = self._infos[name].file_size
+        remaining = self._infos[name].file_size
         try:
             with self._zip.open(self._infos[name]) as file:
                 while piece := file.read(PIECE_BYTES):
-                    left -= len(piece)
-                    if left < 0:
+                    remaining -= len(piece)
+                    if remaining < 0:
                         raise SetFileInvalidError("unsafe", part=name)
                     yield piece
         except (zipfile.BadZipFile, EOFError, OSError, ValueError, NotImplementedError, zlib.error) as error:
@@ -315,7 +315,7 @@ def _checked(infos: list[zipfile.ZipInfo], size: int) -> dict[str, zipfile.ZipIn
     """The members by name, where each is one that an export writes, and unpacks to what it may."""
     by_name: dict[str, zipfile.ZipInfo] = {}
     end = 0
-    for info in sorted(infos, key=lambda one: one.header_offset):
+    for info in sorted(infos, key=lambda value_of: value_of.header_offset):
         name = info.filename
         if (name != MANIFEST and not PART_NAMES.fullmatch(name)) or name in by_name:
             raise SetFileInvalidError("unexpected", part=name[:120])
@@ -359,5 +359,5 @@ def _is_storable(value: Any) -> bool:
     if isinstance(value, str):
         return "\0" not in value and not any("\ud800" <= character <= "\udfff" for character in value)
     if isinstance(value, dict):
-        return all(_is_storable(key) and _is_storable(one) for key, one in value.items())
+        return all(_is_storable(key) and _is_storable(value_of) for key, value_of in value.items())
     return all(map(_is_storable, value)) if isinstance(value, list) else True

@@ -86,13 +86,13 @@ def vectors_of(documents: Sequence[ArrivingDocument], *, is_same_model: bool) ->
     """
     if not documents:
         return np.zeros((0, 768), np.float32)
-    made = [one for one in documents if one.vectors is None or not is_same_model]
-    rows = _embedded([entry.embedded_text for one in made for entry in one.representations])
+    without_vectors = [arriving for arriving in documents if arriving.vectors is None or not is_same_model]
+    rows = _embedded([entry.embedded_text for arriving in without_vectors for entry in arriving.representations])
     blocks = [
-        one.vectors
-        if one.vectors is not None and is_same_model
-        else np.array([rows[entry.embedded_text] for entry in one.representations], np.float32).reshape(-1, 768)
-        for one in documents
+        arriving.vectors
+        if arriving.vectors is not None and is_same_model
+        else np.array([rows[entry.embedded_text] for entry in arriving.representations], np.float32).reshape(-1, 768)
+        for arriving in documents
     ]
     return np.concatenate(blocks).astype(np.float32)
 
@@ -120,10 +120,10 @@ def documents_write(
         return {}
     tenant_id = into.knowledge_set.tenant_id
     quota = quota_hold(tenant_id=tenant_id)
-    quota.check(documents=len(documents), size_bytes=sum(one.size_bytes for one in documents))
+    quota.check(documents=len(documents), size_bytes=sum(arriving.size_bytes for arriving in documents))
     files_lock_shared(tenant_id=tenant_id)
     with ExitStack() as files:
-        arrivals = [_arrival(into, one, reader, files) for one in documents]
+        arrivals = [_arrival(into, arriving, reader, files) for arriving in documents]
         rows = _documents_create(into, documents, arrivals)
         versions = _versions_create(rows, documents, arrivals)
     _pictures_create(versions, documents, reader)
@@ -133,32 +133,35 @@ def documents_write(
     prepared = _prepared(into, versions, documents, edits)
     live = versions_publish(prepared, vectors, model=embedder().model)
     SetFileDocument.objects.bulk_create(
-        SetFileDocument(set_file=into.set_file, number=one.number, document=row)
-        for one, row in zip(documents, rows, strict=True)
+        SetFileDocument(set_file=into.set_file, number=arriving.number, document=row)
+        for arriving, row in zip(documents, rows, strict=True)
     )
-    return {"documents": live, "passages": sum(len({r.ordinal for r in one.representations}) for one in documents)}
+    return {
+        "documents": live,
+        "passages": sum(len({r.ordinal for r in arriving.representations}) for arriving in documents),
+    }
 
 
 # ── rows ────────────────────────────────────────────────────────────────────────────────────────
 
 
-def _arrival(into: Destination, one: ArrivingDocument, reader: PartsReader, files: ExitStack) -> Arrival:
+def _arrival(into: Destination, arriving: ArrivingDocument, reader: PartsReader, files: ExitStack) -> Arrival:
     return Arrival(
-        name=one.file_name,
-        content=_content(one, reader, files),
+        name=arriving.file_name,
+        content=_content(arriving, reader, files),
         sets=[into.knowledge_set],
-        title=one.title,
-        external_id=one.external_id,
-        clearance=one.clearance,
-        metadata=one.metadata,
-        tags=one.tags,
-        sent_as=one.sent_as,
+        title=arriving.title,
+        external_id=arriving.external_id,
+        clearance=arriving.clearance,
+        metadata=arriving.metadata,
+        tags=arriving.tags,
+        sent_as=arriving.sent_as,
     )
 
 
-def _content(one: ArrivingDocument, reader: PartsReader, files: ExitStack) -> bytes | File[bytes]:
-    part = f"files/{one.sha256}"
-    if not one.has_file:
+def _content(arriving: ArrivingDocument, reader: PartsReader, files: ExitStack) -> bytes | File[bytes]:
+    part = f"files/{arriving.sha256}"
+    if not arriving.has_file:
         return b""
     if part not in reader.parts or reader.size_bytes(part) <= IN_MEMORY_BYTES:
         return b"".join(reader.pieces(part))
@@ -166,7 +169,7 @@ def _content(one: ArrivingDocument, reader: PartsReader, files: ExitStack) -> by
     for piece in reader.pieces(part):
         file.write(piece)
     file.flush()
-    return File(file, name=one.file_name)
+    return File(file, name=arriving.file_name)
 
 
 def _documents_create(
@@ -175,15 +178,17 @@ def _documents_create(
     """The documents in order: together, but for those whose identity another one in the set has."""
     home = identity_home(arrival=arrivals[0], source=into.source)
     readers: dict[ArrivingReaders, ReaderList] = {}
-    rows = [_document(into, one, arrival, home, readers) for one, arrival in zip(documents, arrivals, strict=True)]
-    taken = _taken(into, rows, home)
+    rows = [
+        _document(into, arriving, arrival, home, readers) for arriving, arrival in zip(documents, arrivals, strict=True)
+    ]
+    identities = _taken(into, rows, home)
     first: list[Document] = []
     again: list[tuple[Document, Arrival]] = []
     for row, arrival in zip(rows, arrivals, strict=True):
-        if _identity(row) in taken:
+        if _identity(row) in identities:
             again.append((row, arrival))
         else:
-            taken.add(_identity(row))
+            identities.add(_identity(row))
             first.append(row)
     Document.objects.bulk_create(first)
     for row, arrival in again:
@@ -197,32 +202,34 @@ def _documents_create(
 
 def _document(
     into: Destination,
-    one: ArrivingDocument,
+    arriving: ArrivingDocument,
     arrival: Arrival,
     home: int,
     readers: dict[ArrivingReaders, ReaderList],
 ) -> Document:
     row = document_new(actor=into.actor, arrival=arrival, source=into.source, home=home)
-    row.sha256 = one.sha256
-    for name, value in one.fields.items():
+    row.sha256 = arriving.sha256
+    for name, value in arriving.fields.items():
         setattr(row, name, value)
-    if one.is_titled:
+    if arriving.is_titled:
         row.handled = {**row.handled, TITLED: True}
-    lists = [_readers(into, named, readers) for named in (one.readers, one.source_readers) if named is not None]
+    lists = [
+        _readers(into, names, readers) for names in (arriving.readers, arriving.source_readers) if names is not None
+    ]
     if lists:  # where only the source has said it, keepers may change it here: the source is not here
         row.readers = lists[0]
         row.source_readers = lists[1] if len(lists) > 1 else None
     return row
 
 
-def _readers(into: Destination, named: ArrivingReaders, known: dict[ArrivingReaders, ReaderList]) -> ReaderList:
-    if named not in known:
-        known[named] = reader_list_of(
+def _readers(into: Destination, names: ArrivingReaders, lists_known: dict[ArrivingReaders, ReaderList]) -> ReaderList:
+    if names not in lists_known:
+        lists_known[names] = reader_list_of(
             tenant_id=into.knowledge_set.tenant_id,
-            users=into.people.ids(USER, named.users),
-            groups=into.people.ids(GROUP, named.groups),
+            users=into.people.ids(USER, names.users),
+            groups=into.people.ids(GROUP, names.groups),
         )
-    return known[named]
+    return lists_known[names]
 
 
 def _identity(row: Document) -> Identity:
@@ -231,11 +238,11 @@ def _identity(row: Document) -> Identity:
 
 def _taken(into: Destination, rows: Sequence[Document], home: int) -> set[Identity]:
     """Identities of these documents that the set has already."""
-    known = Document.objects.filter(
+    lists_known = Document.objects.filter(
         tenant_id=into.knowledge_set.tenant_id, source=into.source, home=home, deleted=None
     ).order_by()
-    by_id = known.filter(external_id__in=[row.external_id for row in rows if row.external_id])
-    by_bytes = known.filter(external_id="", sha256__in=[row.sha256 for row in rows if not row.external_id])
+    by_id = lists_known.filter(external_id__in=[row.external_id for row in rows if row.external_id])
+    by_bytes = lists_known.filter(external_id="", sha256__in=[row.sha256 for row in rows if not row.external_id])
     return {(name, "") for name in by_id.values_list("external_id", flat=True)} | {
         ("", digest) for digest in by_bytes.values_list("sha256", flat=True)
     }
@@ -246,16 +253,16 @@ def _versions_create(
 ) -> list[DocumentVersion]:
     return DocumentVersion.objects.bulk_create(
         version_new(document=row, arrival=arrival)
-        if one.has_file
+        if arriving.has_file
         else DocumentVersion(
             document=row,
             number=1,
-            sha256=one.sha256,
-            file_name=one.file_name,
-            size_bytes=one.size_bytes,
-            sent_as=one.sent_as,
+            sha256=arriving.sha256,
+            file_name=arriving.file_name,
+            size_bytes=arriving.size_bytes,
+            sent_as=arriving.sent_as,
         )
-        for row, one, arrival in zip(rows, documents, arrivals, strict=True)
+        for row, arriving, arrival in zip(rows, documents, arrivals, strict=True)
     )
 
 
@@ -263,8 +270,8 @@ def _pictures_create(
     versions: Sequence[DocumentVersion], documents: Sequence[ArrivingDocument], reader: PartsReader
 ) -> None:
     rows = []
-    for version, one in zip(versions, documents, strict=True):
-        for picture in one.pictures:
+    for version, arriving in zip(versions, documents, strict=True):
+        for picture in arriving.pictures:
             row = DocumentPicture(
                 version=version,
                 name=picture.name,
@@ -283,20 +290,20 @@ def _edits_create(
 ) -> dict[int, list[ChunkEdit]]:
     """Owners' edits by document; the importer is their author."""
     by_document: dict[int, list[ChunkEdit]] = {}
-    for row, one in zip(rows, documents, strict=True):
-        for edit in one.edits:
+    for row, arriving in zip(rows, documents, strict=True):
+        for edit in arriving.edits:
             edit.document, edit.author = row, into.actor
             edit.anchor_sha256 = text_sha256(edit.anchor_text)
-        by_document[row.pk] = list(one.edits)
+        by_document[row.pk] = list(arriving.edits)
     ChunkEdit.objects.bulk_create(edit for edits in by_document.values() for edit in edits)
     return by_document
 
 
 def _reviews_create(rows: Sequence[Document], documents: Sequence[ArrivingDocument]) -> None:
     DocumentReview.objects.bulk_create(
-        DocumentReview(document=row, review_by=one.review_by)
-        for row, one in zip(rows, documents, strict=True)
-        if one.review_by is not None
+        DocumentReview(document=row, review_by=arriving.review_by)
+        for row, arriving in zip(rows, documents, strict=True)
+        if arriving.review_by is not None
     )
 
 
@@ -306,7 +313,7 @@ def _reviews_create(rows: Sequence[Document], documents: Sequence[ArrivingDocume
 def _references_settle(into: Destination, documents: Sequence[ArrivingDocument]) -> None:
     """Let the words of a tenant without documents weigh as they did; else its own average counts."""
     tenant_id = into.knowledge_set.tenant_id
-    languages = {entry.language for one in documents for entry in one.representations}
+    languages = {entry.language for arriving in documents for entry in arriving.representations}
     totals = statistics_lock(tenant_id=tenant_id, languages=languages)
     for language in sorted(languages & set(into.references)):
         if not totals[language].reference_length:
@@ -334,36 +341,36 @@ def _prepared(
     return [
         PreparedVersion(
             item=item,
-            drafts=one.drafts,
-            representations=one.representations,
-            edits=_shown(one, edits[item.version.document_id], seen=present),
+            drafts=arriving.drafts,
+            representations=arriving.representations,
+            edits=_shown(arriving, edits[item.version.document_id], present=present),
             missed={},
             title=item.version.document.title,
             attributes={},
-            values=one.values,
-            sentences=_sentences(into, one),
+            values=arriving.values,
+            sentences=_sentences(into, arriving),
         )
-        for item, one in zip(items, documents, strict=True)
+        for item, arriving in zip(items, documents, strict=True)
     ]
 
 
-def _shown(one: ArrivingDocument, edits: Sequence[ChunkEdit], *, seen: Mapping[int, Any]) -> ReappliedEdits:
+def _shown(arriving: ArrivingDocument, edits: Sequence[ChunkEdit], *, present: Mapping[int, Any]) -> ReappliedEdits:
     document = edits[0].document_id if edits else 0
     return ReappliedEdits(
-        drafts=one.drafts,
-        disabled=one.disabled,
-        edit_ids={ordinal: edits[place].pk for ordinal, place in one.shown.items()},
-        replaced=one.edited,
-        seen=seen.get(document, frozenset()),
+        drafts=arriving.drafts,
+        disabled=arriving.disabled,
+        edit_ids={ordinal: edits[place].pk for ordinal, place in arriving.edit_places.items()},
+        replaced=arriving.edited,
+        seen=present.get(document, frozenset()),
     )
 
 
-def _sentences(into: Destination, one: ArrivingDocument) -> dict[int, EmbeddedSentences]:
+def _sentences(into: Destination, arriving: ArrivingDocument) -> dict[int, EmbeddedSentences]:
     if into.space is None:
         return {}
-    space, indexed = into.space, {entry.ordinal for entry in one.representations}
+    space, indexed = into.space, {entry.ordinal for entry in arriving.representations}
     return {
         ordinal: EmbeddedSentences(space, vectors)
-        for ordinal, (name, vectors) in one.sentences.items()
+        for ordinal, (name, vectors) in arriving.sentences.items()
         if name == space.name and ordinal in indexed
     }

@@ -56,9 +56,9 @@ def batch_read(documents: Sequence[Document], *, scope: Scope, model: str) -> Ba
         version = document.live_version_id or 0
         current = _current(chunks[version])
         ordinals = {chunk.pk: chunk.ordinal for chunk in current}
-        mine = [entry for entry in entries.get(version, ()) if entry.chunk_id in ordinals]
-        has_vectors = all(entry.vector is not None for entry in mine)
-        vectors += [entry.vector for entry in mine if entry.vector is not None] if has_vectors else []
+        indexed = [entry for entry in entries.get(version, ()) if entry.chunk_id in ordinals]
+        has_vectors = all(entry.vector is not None for entry in indexed)
+        vectors += [entry.vector for entry in indexed if entry.vector is not None] if has_vectors else []
         rows = [row for row in sentences.get(version, ()) if row.chunk_id in ordinals]
         packed += [part for row in rows for part in (row.keys, row.numbers)]
         review = reviews.get(document.pk)
@@ -68,7 +68,7 @@ def batch_read(documents: Sequence[Document], *, scope: Scope, model: str) -> Ba
                 "review_by": review.isoformat() if review else None,
                 "edits": [_edit(edit) for edit in edits[document.pk]],
                 "chunks": [_chunk(chunk, ordinals, edits[document.pk]) for chunk in current],
-                "entries": [_entry(entry, ordinals) for entry in mine],
+                "entries": [_entry(entry, ordinals) for entry in indexed],
                 "has_vectors": has_vectors,
                 "sentences": [[ordinals[row.chunk_id], row.space, len(row.keys), len(row.numbers)] for row in rows],
             }
@@ -79,12 +79,12 @@ def batch_read(documents: Sequence[Document], *, scope: Scope, model: str) -> Ba
 
 def _current(chunks: Sequence[Chunk]) -> list[Chunk]:
     """The passages as they are now: those that can be found, and those that owners have taken out of searches."""
-    found = {chunk.ordinal: chunk for chunk in chunks if chunk.retired is None}
+    current = {chunk.ordinal: chunk for chunk in chunks if chunk.retired is None}
     disabled = (c for c in chunks if c.retired is not None and c.edit and c.edit.kind == ChunkEdit.Kind.DISABLE)
     for chunk in disabled:
-        if chunk.ordinal not in found or found[chunk.ordinal].retired is not None:
-            found[chunk.ordinal] = chunk
-    return [found[ordinal] for ordinal in sorted(found)]
+        if chunk.ordinal not in current or current[chunk.ordinal].retired is not None:
+            current[chunk.ordinal] = chunk
+    return [current[ordinal] for ordinal in sorted(current)]
 
 
 def _document(document: Document, *, scope: Scope) -> dict[str, Any]:

@@ -54,11 +54,11 @@ def set_exportable(*, scope: Scope, set_id: int) -> KnowledgeSet:
     Raises NotFoundError, NotAllowedError, SetNotExportableError.
     """
     knowledge_set = set_owned(scope=scope, set_id=set_id)
-    held = Document.objects.filter(sets=knowledge_set, deleted=None)
+    members = Document.objects.filter(sets=knowledge_set, deleted=None)
     openable = documents_openable(scope=scope).order_by().values("pk")
-    kept = documents_kept(scope=scope).order_by().values("pk")
+    kept_rows = documents_kept(scope=scope).order_by().values("pk")
     with_readers = Q(readers__isnull=False) | Q(source_readers__isnull=False)
-    if held.exclude(pk__in=openable).exists() or held.filter(with_readers).exclude(pk__in=kept).exists():
+    if members.exclude(pk__in=openable).exists() or members.filter(with_readers).exclude(pk__in=kept_rows).exists():
         raise SetNotExportableError
     return knowledge_set
 
@@ -134,8 +134,8 @@ def next_documents(*, scope: Scope, knowledge_set: KnowledgeSet, after: int) -> 
             break
         chosen.append(pk)
         entries += number
-    found = Document.objects.filter(pk__in=chosen).select_related("live_version").order_by("pk")
-    return list(found.prefetch_related("live_version__pictures"))
+    rows_of_part = Document.objects.filter(pk__in=chosen).select_related("live_version").order_by("pk")
+    return list(rows_of_part.prefetch_related("live_version__pictures"))
 
 
 def writer_of(row: SetFile, checkpoint: Mapping[str, Any]) -> PartsWriter:

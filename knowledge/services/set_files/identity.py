@@ -49,7 +49,7 @@ def is_same_model(theirs: Mapping[str, Any], ours: Mapping[str, Any]) -> bool:
 
 def _is_near(first: Any, second: Any) -> bool:
     try:
-        a, b = (np.frombuffer(base64.b64decode(one), "<f2").reshape(len(PROBES), -1) for one in (first, second))
+        a, b = (np.frombuffer(base64.b64decode(packed), "<f2").reshape(len(PROBES), -1) for packed in (first, second))
     except (TypeError, ValueError):
         return False
     return a.shape == b.shape and bool(np.all((a.astype(np.float32) * b.astype(np.float32)).sum(axis=1) >= SAME_COSINE))

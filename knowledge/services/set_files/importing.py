@@ -72,8 +72,8 @@ def mapping(reader: PartsReader, *, scope: Scope, tenant_id: int) -> dict[str, A
     """What importing a file would do here, before anything is written. Raises SetFileInvalidError."""
     about, names = set_read(reader), names_in(reader.document(PEOPLE))
     here = people_here(tenant_id=tenant_id, names=names, chosen={})
-    own = model_identity()
-    known = {section.name for section in sections()}
+    model = model_identity()
+    section_names = {section.name for section in sections()}
     code = str(about.values["code"]) or "imported"
     return {
         "set": {name: about.values[name] for name in ("name", "name_zh", "axis", "visibility", "originals")},
@@ -87,8 +87,8 @@ def mapping(reader: PartsReader, *, scope: Scope, tenant_id: int) -> dict[str, A
         "not_searchable": about.not_searchable,
         "model": {
             "name": str(about.model.get("name", ""))[:128],
-            "here": own["name"],
-            "is_same": is_same_model(about.model, own),
+            "here": model["name"],
+            "is_same": is_same_model(about.model, model),
             "of_set": about.own_model,
         },
         "people": [
@@ -100,8 +100,8 @@ def mapping(reader: PartsReader, *, scope: Scope, tenant_id: int) -> dict[str, A
             }
             for (kind, name), roles in sorted(names.items())
         ],
-        "sections": {name: count for name, count in about.sections.items() if name in known},
-        "sections_left_out": sorted(set(about.sections) - known),
+        "sections": {name: count for name, count in about.sections.items() if name in section_names},
+        "sections_left_out": sorted(set(about.sections) - section_names),
         "options_left_out": list(about.options_left_out),
         "conflicts": _conflicts(tenant_id, about, scope=scope),
     }
@@ -109,15 +109,15 @@ def mapping(reader: PartsReader, *, scope: Scope, tenant_id: int) -> dict[str, A
 
 def _free_code(tenant_id: int, code: str) -> str:
     """The code, or the next one like it that no set of the tenant has."""
-    taken = set(
+    codes = set(
         KnowledgeSet.objects.filter(tenant_id=tenant_id, code__startswith=code[: MAX_CODE - 8]).values_list(
             "code", flat=True
         )
     )
-    if code not in taken:
+    if code not in codes:
         return code
     stem = code[: MAX_CODE - 8]
-    return next(free for number in range(2, 2 + len(taken) + 1) if (free := f"{stem}-{number}") not in taken)
+    return next(free for number in range(2, 2 + len(codes) + 1) if (free := f"{stem}-{number}") not in codes)
 
 
 def _conflicts(tenant_id: int, about: AboutSet, *, scope: Scope) -> list[dict[str, str]]:
@@ -148,8 +148,8 @@ def set_import_start(
     name here. Raises NotFoundError, MissingRightError, SetFileStateError, NameTakenError, QuotaExceededError,
     MappingInvalidError.
     """
-    seen = set_file_get(scope=scope, file_id=file_id)
-    row = SetFile.objects.select_for_update().get(pk=seen.pk)
+    visible = set_file_get(scope=scope, file_id=file_id)
+    row = SetFile.objects.select_for_update().get(pk=visible.pk)
     if row.kind != SetFile.Kind.IMPORT or row.state != State.OFFERED:
         raise SetFileStateError("started")
     if row.actor_id != actor.pk:
@@ -159,7 +159,7 @@ def set_import_start(
     chosen_code = code or str(row.summary["code"])
     if KnowledgeSet.objects.filter(tenant_id=row.tenant_id, code=chosen_code).exists():
         raise NameTakenError("set_code", code=chosen_code)
-    listed = [(one["kind"], one["name"]) for one in row.summary["people"]]
+    listed = [(entry["kind"], entry["name"]) for entry in row.summary["people"]]
     people_here(tenant_id=row.tenant_id, names=listed, chosen=people or {})
     if row.summary["conflicts"]:
         with PartsReader(Path(default_storage.path(row.file))) as reader:

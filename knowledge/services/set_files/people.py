@@ -24,8 +24,8 @@ class People:
 
     def ids(self, kind: str, names: Iterable[str]) -> list[int]:
         """Of those who are somebody here."""
-        known = self.users if kind == USER else self.groups
-        return sorted({known[name] for name in names if name in known})
+        ids_of_names = self.users if kind == USER else self.groups
+        return sorted({ids_of_names[name] for name in names if name in ids_of_names})
 
 
 def people_leaving(knowledge_set: KnowledgeSet, *, documents: Sequence[int]) -> dict[str, dict[str, list[str]]]:
@@ -57,7 +57,7 @@ def names_in(people: Any) -> dict[tuple[str, str], list[str]]:
 
 def _names(values: Any, name: str) -> list[str]:
     listed = values.get(name) if isinstance(values, dict) else None
-    return [one for one in listed or () if isinstance(one, str) and 0 < len(one) <= MAX_NAME]
+    return [entry for entry in listed or () if isinstance(entry, str) and 0 < len(entry) <= MAX_NAME]
 
 
 def people_here(*, tenant_id: int, names: Iterable[tuple[str, str]], chosen: Mapping[str, str]) -> People:
@@ -78,16 +78,16 @@ def people_here(*, tenant_id: int, names: Iterable[tuple[str, str]], chosen: Map
     for (kind, name), target in targets.items():
         if target and target not in here[kind] and f"{kind}:{name}" in chosen:
             raise MappingInvalidError("target", name=target[:MAX_NAME])
-    found = {
+    ids_of_kind = {
         kind: {name: here[kind][target] for (of, name), target in targets.items() if of == kind and target in here[of]}
         for kind in (USER, GROUP)
     }
-    return People(found[USER], found[GROUP])
+    return People(ids_of_kind[USER], ids_of_kind[GROUP])
 
 
 def _ids(rows: Any, column: str, targets: Mapping[tuple[str, str], str], kind: str) -> dict[str, int]:
-    wanted = {target for (of, _name), target in targets.items() if of == kind and target}
-    return dict(rows.filter(**{f"{column}__in": wanted}).values_list(column, "pk")) if wanted else {}
+    targets_of_kind = {target for (of, _name), target in targets.items() if of == kind and target}
+    return dict(rows.filter(**{f"{column}__in": targets_of_kind}).values_list(column, "pk")) if targets_of_kind else {}
 
 
 def mapping_of(lines: Iterable[str]) -> dict[str, str]:

@@ -62,5 +62,5 @@ set_section = SECTIONS.register
 
 def sections(*, is_first: bool | None = None) -> list[SetSection]:
     """All sections in the order in which they are stored, or those before (True) or behind the documents."""
-    rows = sorted(SECTIONS.all(), key=lambda one: (not one.is_first, one.order, one.name))
-    return [one for one in rows if is_first is None or one.is_first == is_first]
+    rows = sorted(SECTIONS.all(), key=lambda section: (not section.is_first, section.order, section.name))
+    return [section for section in rows if is_first is None or section.is_first == is_first]

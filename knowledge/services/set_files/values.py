@@ -61,7 +61,7 @@ class Values:
         if (
             not isinstance(value, list)
             or len(value) > most
-            or not all(isinstance(one, str) and len(one) <= each for one in value)
+            or not all(isinstance(entry, str) and len(entry) <= each for entry in value)
         ):
             self.refuse(name)
         return value
@@ -79,9 +79,9 @@ class Values:
     def rows(self, name: str) -> list[Values]:
         """Objects within this one."""
         value = self.of.get(name, [])
-        if not isinstance(value, list) or len(value) > MAX_ROWS or not all(isinstance(one, dict) for one in value):
+        if not isinstance(value, list) or len(value) > MAX_ROWS or not all(isinstance(entry, dict) for entry in value):
             self.refuse(name)
-        return [Values(one, self.part, self.line, f"{self.within}{name}.") for one in value]
+        return [Values(entry, self.part, self.line, f"{self.within}{name}.") for entry in value]
 
     def lists(self, name: str, length: int) -> list[list[Any]]:
         """Lists of this length within this one."""
@@ -89,7 +89,7 @@ class Values:
         if (
             not isinstance(value, list)
             or len(value) > MAX_ROWS
-            or not all(isinstance(one, list) and len(one) == length for one in value)
+            or not all(isinstance(entry, list) and len(entry) == length for entry in value)
         ):
             self.refuse(name)
         return value

@@ -117,9 +117,9 @@ class SetArrival:
             self.reader.blob(f"sentences/{number}.bin"),
         )
         documents = [document_read(values_of(line, name, at), blocks) for at, line in self.reader.lines(name)]
-        mine = [one for one in documents if one.clearance <= self.scope.clearance]
-        vectors = vectors_of(mine, is_same_model=self.is_same_model)
-        return PreparedPart(mine, vectors, above=len(documents) - len(mine))
+        cleared = [arriving for arriving in documents if arriving.clearance <= self.scope.clearance]
+        vectors = vectors_of(cleared, is_same_model=self.is_same_model)
+        return PreparedPart(cleared, vectors, above=len(documents) - len(cleared))
 
     def part_write(self, part: PreparedPart) -> dict[str, int]:
         """Write a prepared part; what it adds to the counts."""
