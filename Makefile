@@ -17,7 +17,7 @@ PYTEST := $(BIN)/python -m pytest -n $(WORKERS) --dist loadfile --no-loadscope-r
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help run test clients test-full test-security lint-style lint-types pytest faults load bench bench-ingest bench-retrieval bench-scale bench-churn bench-hops bench-rewriting bench-answers bench-everyday bench-llm bench-grounding bench-latency bench-cost bench-cache bench-fairness snapshot-answers code-figures lint lint-security audit sbom install install-dev llama browser directory lock clean pin-images bench-diagnosis bench-judge bench-lexicon bench-triples bench-paths bench-facts bench-graph bench-nightly bench-failures bench-finetune bench-switch bench-set-models bench-sentences bench-use bench-modes bench-code bench-sources
+.PHONY: help run test clients test-full test-security lint-style lint-types pytest faults load bench bench-ingest bench-retrieval bench-scale bench-churn bench-hops bench-rewriting bench-answers bench-everyday bench-llm bench-grounding bench-latency bench-cost bench-cache bench-fairness snapshot-answers code-figures lint lint-security audit sbom install install-dev llama browser directory lock clean pin-images bench-diagnosis bench-judge bench-lexicon bench-triples bench-paths bench-facts bench-graph bench-nightly bench-failures bench-finetune bench-switch bench-set-models bench-sentences bench-use bench-travel bench-modes bench-code bench-sources
 .DELETE_ON_ERROR:
 
 help: ## This list
@@ -105,6 +105,9 @@ bench-sentences: install ## What vectors of sentences cost, with EMBEDDER=embedd
 
 bench-code: install ## Functions found by what their docstrings say, and by their names, with EMBEDDER=embedded_e5; DATA=FOLDER of Python files, QUESTIONS=300, MODULES=200
 	$(BIN)/python -m bench.code $(if $(MODULES),--modules $(MODULES)) --questions $(or $(QUESTIONS),300) $(DATA)
+
+bench-travel: install ## A set of N=2000 made-up documents exported and imported in a second tenant, and the same QUESTIONS=100
+	$(BIN)/python -m bench.travel --documents $(or $(N),2000) --questions $(or $(QUESTIONS),100)
 
 bench-use: install ## What ranking from use changes, with simulated people; DATA="DIR …", LIMIT=200
 	$(BIN)/python -m bench.use --limit $(or $(LIMIT),200) $(DATA)

@@ -37,6 +37,7 @@ class NotFoundError(PermanentError):
         "case_batch": "This act is undone already, or it is not yours.",
         "job": "There is no job %(job)s, or it is not yours.",
         "set": "There is no knowledge set %(set)s.",
+        "set_file": "There is no file %(file)s, or it is not yours.",
         "lexicon_term": "There is no such term, or you may not change it.",
         "search_model": "There is no such model.",
         "embedder_switch": "There is no such change of the embedding model.",

@@ -39,6 +39,8 @@ RETRY_REPRESENTATIONS = "knowledge.retry_representations"
 FETCH_PAGE = "knowledge.fetch_page"
 COUNT_SOURCE = "knowledge.count_source"
 EXAMINE_MODEL = "knowledge.examine_model"
+EXPORT_SET = "knowledge.export_set"
+IMPORT_SET = "knowledge.import_set"
 
 QUEUES = {
     ADVANCE_INGESTION: "ingest",

@@ -28,6 +28,9 @@ from knowledge.services.embedder_sweep import vectors_sweep
 from knowledge.services.refusal_lines import refusal_lines_draw
 from knowledge.services.reviews import reviews_tell
 from knowledge.services.set_embedder_fill import set_model_note, set_vectors_sweep
+from knowledge.services.set_files.importing import set_files_expire
+
+SET_FILE_DAYS = 7  # after which exports, and files that nobody has imported, are deleted
 
 
 @shared_task(name=ADVANCE_INGESTION)
@@ -101,6 +104,7 @@ def start_retries() -> None:
 def purge_deleted() -> None:
     """Remove what was deleted long ago from tables, index, files and the other search backend."""
     services.deleted_purge()
+    set_files_expire(days=SET_FILE_DAYS)
 
 
 @shared_task(name=TELL_REVIEWS)

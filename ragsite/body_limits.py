@@ -49,6 +49,12 @@ BODY_LIMITS = (  # the first that covers an address counts
     BodyLimit(path="/api/v1/documents/bulk", limit="MAX_BULK_BYTES", content="NDJSON, read as a stream"),
     BodyLimit(path="/api/v1/triples", limit="MAX_BULK_BYTES", content="triples, read as a stream"),
     BodyLimit(
+        path="/api/v1/set-files",
+        limit="MAX_BULK_BYTES",
+        extra_bytes=UPLOAD_EXTRA_BYTES,
+        content="a knowledge set file",
+    ),
+    BodyLimit(
         path="/api/v1/webhooks/*", limit=MAX_WEBHOOK_BYTES, is_open=True, content="signed events; larger files by URL"
     ),
     BodyLimit(
@@ -76,6 +82,12 @@ BODY_LIMITS = (  # the first that covers an address counts
         limit="MAX_BULK_BYTES",
         extra_bytes=UPLOAD_EXTRA_BYTES,
         content="a file of triples",
+    ),
+    BodyLimit(
+        path="/admin/knowledge/knowledgeset/import/",
+        limit="MAX_BULK_BYTES",
+        extra_bytes=UPLOAD_EXTRA_BYTES,
+        content="a knowledge set file",
     ),
     BodyLimit(
         path="/admin/*",

@@ -41,6 +41,7 @@ LABELS = {
     "expires": gettext_lazy("expires"),
     "faults": gettext_lazy("lines with errors"),
     "fields": gettext_lazy("changed fields"),
+    "file": gettext_lazy("file"),
     "filters": gettext_lazy("filters"),
     "fit": gettext_lazy("fit of the reranker"),
     "editors_removed": gettext_lazy("editors removed"),

@@ -5,6 +5,7 @@ from knowledge.api.documents import DocumentViewSet
 from knowledge.api.entities import EntityViewSet
 from knowledge.api.jobs import JobViewSet
 from knowledge.api.places import SourcePlaceViewSet
+from knowledge.api.set_files import SetFileViewSet
 from knowledge.api.sets import KnowledgeSetViewSet
 from knowledge.api.sources import PageViewSet, SourceViewSet
 from knowledge.api.triples import TripleViewSet
@@ -17,6 +18,7 @@ __all__ = [
     "JobViewSet",
     "KnowledgeSetViewSet",
     "PageViewSet",
+    "SetFileViewSet",
     "SourcePlaceViewSet",
     "SourceViewSet",
     "TripleViewSet",

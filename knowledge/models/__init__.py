@@ -54,6 +54,7 @@ from knowledge.models.reranker_fits import RerankerFit
 from knowledge.models.reviews import DocumentReview
 from knowledge.models.search_models import EmbedderSwitch, SearchModel
 from knowledge.models.set_embedders import SetEmbedder
+from knowledge.models.set_files import SetFile, SetFileDocument
 from knowledge.models.sets import KnowledgeSet, OptionsChange, RefusalLine, SiteOptions, name_in_language
 from knowledge.models.source_state import DeletionHold, ItemFault
 from knowledge.models.sources import Attribute, HandlerRule, SetSource, Source, SourceHandler
@@ -112,6 +113,8 @@ __all__ = [
     "SearchModel",
     "SetEmbedder",
     "SetEpoch",
+    "SetFile",
+    "SetFileDocument",
     "SetSource",
     "SetVector",
     "SiteOptions",

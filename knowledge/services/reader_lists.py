@@ -39,6 +39,12 @@ def keepers_readers_ensure(*, tenant_id: int, users: Sequence[str], groups: Sequ
     return _ensure(tenant_id, ["keepers", values["users"], values["groups"]], values)[0]
 
 
+def reader_list_of(*, tenant_id: int, users: Sequence[int], groups: Sequence[int]) -> ReaderList:
+    """The list of these people and groups of the tenant, by id, as keepers make it; of nobody: only keepers read."""
+    values: dict[str, list[Any]] = {"users": sorted(set(users)), "groups": sorted(set(groups)), "unknown": []}
+    return _ensure(tenant_id, ["keepers", values["users"], values["groups"]], values)[0]
+
+
 def source_readers_ensure(*, tenant_id: int, value: Any) -> ReaderList | None:
     """The list that a source means by the value of a field; None: it says nothing, or everybody.
 

@@ -222,7 +222,7 @@ def identity_home(*, arrival: Arrival, source: Source) -> int:
     return arrival.sets[0].pk if is_open(source) and arrival.sets else 0
 
 
-def _home_free(*, arrival: Arrival, source: Source) -> int:
+def home_free(*, arrival: Arrival, source: Source) -> int:
     """The home of a new document, where others may keep one with the same identity: then next to the last of these."""
     home = identity_home(arrival=arrival, source=source)
     same = (
@@ -239,7 +239,7 @@ def _home_free(*, arrival: Arrival, source: Source) -> int:
 
 def _register_new(*, actor: User | None, arrival: Arrival, source: Source, quota: Quota) -> Registration:
     quota.check(documents=1, size_bytes=arrival.size_bytes)
-    home = _home_free(arrival=arrival, source=source)
+    home = home_free(arrival=arrival, source=source)
     document = document_new(actor=actor, arrival=arrival, source=source, home=home)
     document.save()
     names_store([arrival_names(document, arrival)])

@@ -81,6 +81,14 @@ FIELDS = (
         _set_named,
     ),
     Field(
+        "templates/admin/knowledge/knowledgeset/import.html",
+        "/admin/knowledge/knowledgeset/import/",
+        "set-{n}.zip",
+        NOTE,  # which is no set file: the page says so
+        lambda page, name: page.get_by_text("This file is not a knowledge set file of this product."),
+        "Continue",
+    ),
+    Field(
         "templates/admin/knowledge/document/version.html",
         "/admin/knowledge/document/{document}/version/",
         "version-{n}.md",

@@ -351,6 +351,18 @@ class Permits:
 
     _knowledge_tripleimport = _knowledge_tripledecision = _knowledge_triple
 
+    def _knowledge_setfile(self, who: Person, change: Change, fresh: Any) -> bool:
+        """One's own, and those of a tenant that one administers; a set that is deleted leaves its files."""
+        row = change.row
+        if row["actor_id"] == who.pk or self.rules.administers(who, row["tenant_id"]):
+            return True
+        return change.columns <= {"knowledge_set_id"} or (
+            change.columns <= {"actor_id"} and self._person(who, row["actor_id"])
+        )
+
+    def _knowledge_setfiledocument(self, who: Person, change: Change, fresh: Any) -> bool:
+        return False  # written by jobs only, which the walk does not run
+
     def _knowledge_triplename(self, who: Person, change: Change, fresh: Any) -> bool:
         return self.rules.of_tenant(who, change.row["tenant_id"])  # of a fact, which was judged
 

@@ -98,6 +98,7 @@ KINDS = {  # kind → model
     "search_model": "knowledge.SearchModel",
     "triple": "knowledge.Triple",
     "triple_import": "knowledge.TripleImport",
+    "set_file": "knowledge.SetFile",
     "handler": "knowledge.SourceHandler",
     "attribute": "knowledge.Attribute",
     "options_change": "knowledge.OptionsChange",

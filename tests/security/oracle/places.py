@@ -53,6 +53,7 @@ from knowledge.models import (
     OptionsChange,
     ReaderList,
     SearchModel,
+    SetFile,
     SetSource,
     SiteOptions,
     Source,
@@ -124,6 +125,7 @@ class Place:
                 self._relations,
             ),
             self._facts,
+            self._set_files,
             *(self._edits, self._jobs),
             entities_tend,
             *(self._talk, self._judged, self._requests, self._options, self._log),
@@ -302,6 +304,19 @@ class Place:
                 version=document.live_version_id,
             )  # fmt: skip
             self._fact(row, words)
+
+    def _set_files(self) -> None:
+        """A file of each set that was exported and is gone, and one that an owner has offered; names are in both."""
+        for into in self.sets.values():
+            owner = into.owners.order_by("pk").first()
+            for kind, state in (("export", "done"), ("import", "offered")):
+                word = self.world.word()
+                summary = {"set": {"name": word}, "people": [], "conflicts": [], "documents": 0, "code": "x"}
+                row = SetFile.objects.create(
+                    tenant=self.tenant, kind=kind, state=state, knowledge_set=into, actor=owner, name=f"{word}.zip",
+                    summary=summary,
+                )  # fmt: skip
+                self.world.tell("set_file", row, name=word)
 
     def _fact(self, row: NewTriple, words: dict[str, str], *, source: int | None = None) -> None:
         triples_store([row], tenant_id=self.tenant.pk, source_id=source, tokenizer=tokenizer())

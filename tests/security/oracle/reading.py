@@ -100,6 +100,9 @@ PAGES: dict[str, tuple[str, Opens] | None] = {
         lambda r, who, pk: r.curates_set(who, r.facts.row("triple_import", pk)["knowledge_set_id"]),
     ),
     "api/v1/triples/export": ("", everybody),
+    "api/v1/set-files": ("", everybody),
+    "api/v1/set-files/<int:file_id>": ("set_file", lambda r, who, pk: r.sees_set_file(who, pk)),
+    "api/v1/set-files/<int:file_id>/content": ("set_file", nobody),  # none of the files is there any more
     "api/v1/entities": ("", everybody),
     "api/v1/entities/<int:entity_id>": None,  # which passages mention it; leaks are looked for
     "api/v1/entities/export": ("", everybody),
@@ -350,6 +353,10 @@ OWN: dict[str, Opens | None] = {
     "knowledge_knowledgeset_options": lambda r, w, pk: w.is_staff and r.manages_set(w, pk),
     "knowledge_knowledgeset_chunking": lambda r, w, pk: w.is_staff and r.manages_set(w, pk),
     "knowledge_knowledgeset_rebuild": lambda r, w, pk: w.is_staff and r.manages_set(w, pk),
+    "knowledge_knowledgeset_export": lambda r, w, pk: w.is_staff and r.manages_set(w, pk),
+    "knowledge_knowledgeset_import": lambda r, w, pk: w.is_staff and w.creates_sets,
+    "knowledge_knowledgeset_import_file": lambda r, w, pk: w.is_staff and w.creates_sets and r.sees_set_file(w, pk),
+    "knowledge_knowledgeset_file": lambda r, w, pk: False,  # none of the files is there any more
     "knowledge_source_compose": lambda r, w, pk: w.is_staff and r.manages_set(w, pk),
     "knowledge_sourcehandler_try": lambda r, w, pk: ADMIN["handler"][1](r, w, pk),
     "knowledge_optionschange_export": lambda r, w, pk: w.administers,  # without ?set= of the site
@@ -407,7 +414,7 @@ ONLY_POST = {  # answered with 405, a redirect or nothing to GET
     *("knowledge_lexiconterm_publish", "knowledge_lexiconterm_mine", "knowledge_lexiconterm_mine_cancel"),
     *("knowledge_lexiconterm_back", "knowledge_lexiconterm_undo", "knowledge_lexiconterm_publish_cancel"),
     *("feedback_badcase_again", "feedback_badcase_act", "knowledge_triple_import_delete"),
-    *("knowledge_triple_decide", "knowledge_triple_undo"),
+    *("knowledge_triple_decide", "knowledge_triple_undo", "knowledge_knowledgeset_file_delete"),
     *("knowledge_languagemodel_test", "knowledge_languagemodel_purpose", "knowledge_languagemodel_discover"),
     *("knowledge_searchmodel_test", "knowledge_searchmodel_test_used", "knowledge_searchmodel_reranker"),
     *("knowledge_searchmodel_start", "knowledge_searchmodel_switch"),
@@ -419,15 +426,8 @@ API_ONLY_POST = {
     *("access-requests-approve", "access-requests-decline", "access-requests-withdraw", "api-keys-list"),
     *("documents-retry", "documents-withdraw", "documents-bulk", "documents-url-list", "feedback-list"),
     *("jobs-cancel", "jobs-pause", "jobs-resume", "jobs-retry", "knowledge-sets-ingest", "notifications-read"),
-    *(
-        "notifications-read-all",
-        "signals-list",
-        "sources-run",
-        "sources-test",
-        "sources-deletions",
-        "users-list",
-        "webhooks-list",
-    ),
+    *("notifications-read-all", "signals-list", "sources-run", "sources-test", "sources-deletions"),
+    *("users-list", "webhooks-list", "set-files-exports", "set-files-start"),
     *("triples-detail", "triples-search", "entities-undo", "background-jobs-cancel"),
     *(
         "preferences",
@@ -520,6 +520,7 @@ LISTS: dict[str, tuple[str, str, Opens]] = {  # address → kind, facet, who fin
         "name",
         lambda r, w, pk: r.curates_set(w, r.facts.row("triple_import", pk)["knowledge_set_id"]),
     ),
+    "/api/v1/set-files?page_size=500": ("set_file", "name", lambda r, w, pk: r.sees_set_file(w, pk)),
     "/api/v1/source-places?page_size=500": (
         "place",
         "location",

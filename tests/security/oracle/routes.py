@@ -23,6 +23,7 @@ OF_PARAMETER = {
     "place_id": "place",
     "triple_id": "triple",
     "import_id": "triple_import",
+    "file_id": "set_file",
     "request_id": "request",
     "notification_id": "notification",
     "conversation_id": "conversation",
@@ -82,6 +83,7 @@ OWNED = {  # kinds that belong to one person: column
     **dict.fromkeys(("key", "request", "conversation", "message", "attachment"), "user_id"),
     "notification": "recipient_id",
     "wanted": "asked_by_id",
+    "set_file": "actor_id",
 }
 FORGED = ("0", "999999999", "9223372036854775807", "-1", "1' OR '1'='1", "00000000-0000-0000-0000-000000000001", "%00")
 REGEX = re.compile(r"\(\?P<(\w+)>(?:[^()]|\([^()]*\))*\)")

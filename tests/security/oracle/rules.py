@@ -297,6 +297,14 @@ class Rules:
     def _triple_import(self, who: Person, pk: int, facet: str, way: str) -> bool:
         return self.curates_set(who, self.facts.row("triple_import", pk)["knowledge_set_id"])
 
+    def sees_set_file(self, who: Person, pk: int) -> bool:
+        """Who has started it, and administrators."""
+        row = self.facts.row("set_file", pk)
+        return row["actor_id"] == who.pk or self.administers(who, row["tenant_id"])
+
+    def _set_file(self, who: Person, pk: int, facet: str, way: str) -> bool:
+        return self.sees_set_file(who, pk)
+
     def _handler(self, who: Person, pk: int, facet: str, way: str) -> bool:
         tenant = self.facts.row("handler", pk)["tenant_id"]
         if facet == "name":

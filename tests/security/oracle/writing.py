@@ -218,6 +218,12 @@ class Acts:
                     ),
                 )
             ],
+            "set-files": [
+                ("post", {"data": {"file": SimpleUploadedFile("s.zip", b"no set file")}}, False),
+            ],
+            "set-files/exports": [("post", body({"set": self.any("set")}), None)],
+            "set-files/<int:file_id>/start": [("post", body({"code": self.new()}), None)],
+            "set-files/<int:file_id>": [("delete", {}, lambda: r.sees_set_file(who, get("set_file")))],
             "sources/<int:source_id>/run": [("post", {}, None)],
             "sources/<int:source_id>/preview": [("post", {}, None)],
             "sources/<int:source_id>/test": [("post", {}, None)],
@@ -382,6 +388,10 @@ class Acts:
             "knowledge_triple_import": [
                 form(knowledge_set=sets[0], file=SimpleUploadedFile("a.csv", b"subject,relation,object\na,b,c\n"))
             ],
+            "knowledge_knowledgeset_export": [form()],
+            "knowledge_knowledgeset_import": [form(file=SimpleUploadedFile("s.zip", b"no set file"))],
+            "knowledge_knowledgeset_import_file": [form(code=self.new(), name="x")],
+            "knowledge_knowledgeset_file_delete": [form()],
             "knowledge_triple_import_delete": [form()],
             "knowledge_triple_decide": [
                 form(triple=str(self.any("triple")), act=rng.choice(("confirm", "reject"))),

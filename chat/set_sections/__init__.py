@@ -1,0 +1,1 @@
+"""What of answers travels with a knowledge set."""

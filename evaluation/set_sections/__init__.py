@@ -1,0 +1,1 @@
+"""What of evaluation travels with a knowledge set."""
