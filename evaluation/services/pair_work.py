@@ -9,12 +9,12 @@ from evaluation.services.adapter_negatives import NegativesSearch
 from evaluation.services.adapter_pairs import ORIGINS, PairCollection
 from evaluation.services.adapter_passages import SetPassages
 from evaluation.services.trainings import TrainingWork
-from knowledge.models import ModelTraining, QueryAdapter
+from knowledge.models.trainings import PairTraining
 from ragcore.errors import PermanentError
 from work.kinds import Checkpoint
 from work.models import Job
 
-RowT = TypeVar("RowT", QueryAdapter, ModelTraining)
+RowT = TypeVar("RowT", bound=PairTraining)
 LEAST_PAIRS = 20
 COLLECTING, SEARCHING = b"c", b"s"  # beginnings of stored states, until the version has its pairs
 

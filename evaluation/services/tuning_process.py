@@ -99,5 +99,5 @@ def _lines(process: subprocess.Popen[bytes], folder: Path) -> Iterator[dict[str,
 
 
 def _refused(reason: str, data: dict[str, Any]) -> ModelTrainingError:
-    sizes = {name: size_words(data[name]) for name in ("needed", "available") if name in data}
-    return ModelTrainingError(reason, **{**data, **sizes})
+    sizes: dict[str, Any] = {name: size_words(data[name]) for name in ("needed", "available") if name in data}
+    return ModelTrainingError(reason, **(data | sizes))

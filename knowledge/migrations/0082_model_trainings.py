@@ -6,43 +6,104 @@ from django.db import migrations, models
 
 
 class Migration(migrations.Migration):
-
     dependencies = [
-        ('accounts', '0011_directory'),
-        ('knowledge', '0081_connectors'),
+        ("accounts", "0011_directory"),
+        ("knowledge", "0081_connectors"),
         migrations.swappable_dependency(settings.AUTH_USER_MODEL),
     ]
 
     operations = [
         migrations.CreateModel(
-            name='ModelTraining',
+            name="ModelTraining",
             fields=[
-                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('number', models.PositiveIntegerField(verbose_name='number')),
-                ('state', models.CharField(choices=[('building', 'Being built'), ('ready', 'Ready, not in use'), ('live', 'In use'), ('retired', 'Was in use'), ('dropped', 'Given up')], default='building', max_length=16, verbose_name='state')),
-                ('reason', models.CharField(blank=True, choices=[('no_gain', 'No gain, nothing changed'), ('cancelled', 'Cancelled'), ('failed', 'Failed')], max_length=16)),
-                ('figures', models.JSONField(default=dict)),
-                ('created', models.DateTimeField(auto_now_add=True, verbose_name='created')),
-                ('live_since', models.DateTimeField(blank=True, null=True)),
-                ('curve', models.JSONField(default=list)),
-                ('best_round', models.PositiveIntegerField(default=0)),
-                ('model', models.CharField(max_length=512)),
-                ('plan', models.JSONField(default=dict)),
-                ('origins', models.JSONField(default=list)),
-                ('confirmed', models.DateTimeField(null=True)),
-                ('pairs', models.JSONField(default=list)),
-                ('checkpoint', models.BinaryField(null=True)),
-                ('weights', models.CharField(max_length=512, null=True)),
-                ('author', models.ForeignKey(null=True, on_delete=django.db.models.deletion.SET_NULL, related_name='+', to=settings.AUTH_USER_MODEL, verbose_name='author')),
-                ('knowledge_set', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='model_trainings', to='knowledge.knowledgeset', verbose_name='set')),
-                ('search_model', models.ForeignKey(null=True, on_delete=django.db.models.deletion.SET_NULL, related_name='+', to='knowledge.searchmodel')),
-                ('tenant', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='+', to='accounts.tenant')),
+                ("id", models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name="ID")),
+                ("number", models.PositiveIntegerField(verbose_name="number")),
+                (
+                    "state",
+                    models.CharField(
+                        choices=[
+                            ("building", "Being built"),
+                            ("ready", "Ready, not in use"),
+                            ("live", "In use"),
+                            ("retired", "Was in use"),
+                            ("dropped", "Given up"),
+                        ],
+                        default="building",
+                        max_length=16,
+                        verbose_name="state",
+                    ),
+                ),
+                (
+                    "reason",
+                    models.CharField(
+                        blank=True,
+                        choices=[
+                            ("no_gain", "No gain, nothing changed"),
+                            ("cancelled", "Cancelled"),
+                            ("failed", "Failed"),
+                        ],
+                        max_length=16,
+                    ),
+                ),
+                ("figures", models.JSONField(default=dict)),
+                ("created", models.DateTimeField(auto_now_add=True, verbose_name="created")),
+                ("live_since", models.DateTimeField(blank=True, null=True)),
+                ("curve", models.JSONField(default=list)),
+                ("best_round", models.PositiveIntegerField(default=0)),
+                ("model", models.CharField(max_length=512)),
+                ("plan", models.JSONField(default=dict)),
+                ("origins", models.JSONField(default=list)),
+                ("confirmed", models.DateTimeField(null=True)),
+                ("pairs", models.JSONField(default=list)),
+                ("checkpoint", models.BinaryField(null=True)),
+                ("weights", models.CharField(max_length=512, null=True)),
+                (
+                    "author",
+                    models.ForeignKey(
+                        null=True,
+                        on_delete=django.db.models.deletion.SET_NULL,
+                        related_name="+",
+                        to=settings.AUTH_USER_MODEL,
+                        verbose_name="author",
+                    ),
+                ),
+                (
+                    "knowledge_set",
+                    models.ForeignKey(
+                        on_delete=django.db.models.deletion.CASCADE,
+                        related_name="model_trainings",
+                        to="knowledge.knowledgeset",
+                        verbose_name="set",
+                    ),
+                ),
+                (
+                    "search_model",
+                    models.ForeignKey(
+                        null=True,
+                        on_delete=django.db.models.deletion.SET_NULL,
+                        related_name="+",
+                        to="knowledge.searchmodel",
+                    ),
+                ),
+                (
+                    "tenant",
+                    models.ForeignKey(
+                        on_delete=django.db.models.deletion.CASCADE, related_name="+", to="accounts.tenant"
+                    ),
+                ),
             ],
             options={
-                'verbose_name': 'trained embedding model',
-                'verbose_name_plural': 'trained embedding models',
-                'ordering': ['-pk'],
-                'constraints': [models.UniqueConstraint(fields=('knowledge_set', 'number'), name='knowledge_model_training_once'), models.UniqueConstraint(condition=models.Q(('state', 'building')), fields=('knowledge_set',), name='knowledge_model_training_one')],
+                "verbose_name": "trained embedding model",
+                "verbose_name_plural": "trained embedding models",
+                "ordering": ["-pk"],
+                "constraints": [
+                    models.UniqueConstraint(fields=("knowledge_set", "number"), name="knowledge_model_training_once"),
+                    models.UniqueConstraint(
+                        condition=models.Q(("state", "building")),
+                        fields=("knowledge_set",),
+                        name="knowledge_model_training_one",
+                    ),
+                ],
             },
         ),
     ]

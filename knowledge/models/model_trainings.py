@@ -7,10 +7,10 @@ from typing import ClassVar
 from django.db import models
 from django.utils.translation import gettext_lazy as _
 
-from knowledge.models.trainings import Training
+from knowledge.models.trainings import PairTraining
 
 
-class ModelTraining(Training):
+class ModelTraining(PairTraining):
     """One training of all weights of an embedding model, and what came of it; numbers are 1, 2, … in each set.
 
     It is first prepared: its pairs are collected, and a few steps say how long it takes. A person who has seen that
