@@ -147,7 +147,7 @@ def _judged(folder: Path, data: TuneData, plan: TunePlan, scratch: Path) -> dict
     import torch
 
     from ragcore.training.whole_model.encoder import TunedEncoder
-    from ragcore.training.whole_model.judging import judge
+    from ragcore.training.whole_model.grading import judge
 
     torch.set_num_threads(plan.threads)
     return judge(TunedEncoder(folder, plan, ()), data)

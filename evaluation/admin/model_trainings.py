@@ -243,18 +243,22 @@ def _settings_shown() -> list[dict[str, Any]]:
         low, high = LIMITS[name]
         times = PERCENT if name == "warm_up" else 1
         step = "any" if name in ("rate", "warm_up") else "1"
-        value = round(getattr(defaults, name) * times, 8)
         shown.append(
             {
                 "name": name,
                 "words": words,
-                "value": str(value),
-                "low": str(low * times),
-                "high": str(high * times),
+                "value": _plain(getattr(defaults, name) * times),
+                "low": _plain(low * times),
+                "high": _plain(high * times),
                 "step": step,
             }
         )
     return shown
+
+
+def _plain(value: float) -> str:
+    """As a number field takes it: 0.00002."""
+    return f"{value:.8f}".rstrip("0").rstrip(".")
 
 
 def _minutes_words(seconds: float) -> str:

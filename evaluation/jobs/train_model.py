@@ -40,7 +40,7 @@ from knowledge.selectors import set_owned
 from knowledge.selectors.model_trainings import model_trainings_managed
 from ragcore.metrics.comparison import paired_difference
 from ragcore.model_file.memory import free_threads
-from ragcore.training.whole_model.judging import ranked
+from ragcore.training.whole_model.grading import ranked
 from ragcore.training.whole_model.plan import (
     AFTER,
     BEFORE,

@@ -44,7 +44,7 @@ PACKAGED_FOLDER = "multilingual-e5-small-trainable-1"
 def main(arguments: list[str]) -> int:
     """Run; the exit code is 0 also where the training is refused."""
     folder, way, models = Path(arguments[0]), arguments[1], Path(arguments[2])
-    threading.Thread(target=_end_with_parent, daemon=True).start()
+    _watch_parent()
     os.nice(NICE)
     with (folder / "lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
@@ -62,6 +62,10 @@ def main(arguments: list[str]) -> int:
 def tell(**words: Any) -> None:
     """One line for who started this process."""
     print(json.dumps(words), flush=True)
+
+
+def _watch_parent() -> None:
+    threading.Thread(target=_end_with_parent, daemon=True).start()
 
 
 def _end_with_parent() -> None:
@@ -129,7 +133,7 @@ def estimated(plan: TunePlan, data: TuneData, begin: Path) -> dict[str, Any]:
     """Seconds of the whole training, by a few of its steps, and memory that they took. Nothing is kept."""
     import resource
 
-    from ragcore.training.whole_model.judging import texts_to_judge
+    from ragcore.training.whole_model.grading import texts_to_judge
 
     loading = time.monotonic()
     tuning = _prepared(plan, data, begin)
@@ -159,7 +163,7 @@ def estimated(plan: TunePlan, data: TuneData, begin: Path) -> dict[str, Any]:
 
 def trained(folder: Path, plan: TunePlan, data: TuneData, begin: Path) -> dict[str, Any]:
     """Go on with the training from its last state, to its end."""
-    from ragcore.training.whole_model.judging import judge, texts_to_judge
+    from ragcore.training.whole_model.grading import judge, texts_to_judge
 
     if (folder / MODEL).exists():
         return {}

@@ -10,7 +10,7 @@ import pytest
 
 import ragcore
 from ragcore.training.whole_model import plan as plans
-from ragcore.training.whole_model.judging import discrimination, ranked
+from ragcore.training.whole_model.grading import discrimination, ranked
 from ragcore.training.whole_model.plan import (
     Example,
     HeldOut,
@@ -58,7 +58,7 @@ def begin(tmp_path) -> Path:
 @pytest.fixture(autouse=True)
 def _few_general_texts(monkeypatch):
     few = (("an antenna", "its tilt is adjusted"), ("a battery", "it is charged"))
-    monkeypatch.setattr("ragcore.training.whole_model.judging.general_pairs", lambda: few)
+    monkeypatch.setattr("ragcore.training.whole_model.grading.general_pairs", lambda: few)
 
 
 def plan_of(begin: Path) -> TunePlan:
@@ -199,9 +199,7 @@ def test_rows_of_words_that_do_not_occur_stay_as_they_were(begin, tmp_path):
 
 
 def in_process(folder: Path, way: str, capsys, monkeypatch) -> list[dict]:
-    monkeypatch.setattr(
-        program.threading, "Thread", lambda **_kwargs: type("Never", (), {"start": lambda self: None})()
-    )
+    monkeypatch.setattr(program, "_watch_parent", lambda: None)
     monkeypatch.setattr(program, "NICE", 0)
     assert program.main([str(folder), way, str(folder)]) == 0
     return [json.loads(line) for line in capsys.readouterr().out.splitlines() if line.startswith("{")]
