@@ -53,6 +53,8 @@ from ragcore.training.whole_model.plan import (
     plan_read,
     plan_write,
 )
+from work.errors import JobLostError
+from work.fencing import job_held
 from work.kinds import Checkpoint, job_kind
 from work.models import Job
 
@@ -107,8 +109,8 @@ class ModelWork(PairWork[ModelTraining]):
             for words in lines:
                 if "over" in words:
                     estimate = words["over"]
-                elif self.is_due():
-                    yield self.checkpoint({"measuring": words.get("done", 0)}, values={})
+                else:
+                    self._look()
         hours = estimate["seconds"] / 3600
         if estimate["device"] == "cpu" and hours > MOST_HOURS:
             raise ModelTrainingError("long", hours=f"{hours:.0f}", most=f"{MOST_HOURS:.0f}")
@@ -125,11 +127,17 @@ class ModelWork(PairWork[ModelTraining]):
                     curve = [{"round": at, "loss": loss} for at, loss in enumerate(words["losses"], start=1)]
                     values = {"curve": curve}
                     yield self.checkpoint(reached, done=words["saved"], total=words["total"], values=values)
-                elif words.get("phase") != "steps" and self.is_due():
-                    # the same step: nothing is lost where the slice ends here but what is told
-                    told = {"phase": words.get("phase", ""), "of_phase": words.get("done", 0)}
-                    yield self.checkpoint({**self.job.checkpoint, **told}, figures=told, values={})
+                else:
+                    self._look()
         yield self._result(folder)
+
+    def _look(self) -> None:
+        """No checkpoint, because the slice could end with it and what the program does would be lost.
+
+        Raises JobLostError where somebody has paused or cancelled the job meanwhile.
+        """
+        if self.is_due() and not job_held(self.job).exists():
+            raise JobLostError
 
     def _result(self, folder: Path) -> Checkpoint:
         """What came of it, with the search model where it is better."""

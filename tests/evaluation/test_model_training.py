@@ -77,6 +77,7 @@ def data_dir(tmp_path, settings):
 @pytest.fixture
 def begin(data_dir) -> SearchModel:
     """A tiny model of a folder that was tested."""
+    pytest.importorskip("torch", reason="PyTorch is not installed")
     folder = data_dir / "models" / "tiny"
     folder.mkdir(parents=True)
     bert_folder(folder, hidden=64)
@@ -324,12 +325,15 @@ class TestTrainModel(KindContract):
     def whole(self):
         if not self.numbers:
             ModelTraining.objects.all().delete()
+            SearchModel.objects.exclude(pk=self.begin.pk).delete()
             self.numbers.append(self.outcome(work_off(self.start())))
             SearchModel.objects.exclude(pk=self.begin.pk).delete()
         return self.numbers[0]
 
 
-def test_it_is_prepared_first_and_waits_for_a_person(admin, radio, golden, begin, scripted, quick_site):
+def test_it_is_prepared_first_and_waits_for_a_person(
+    admin, radio, golden, begin, scripted, quick_site, django_capture_on_commit_callbacks
+):
     row = ended(prepare(admin, radio, begin))
 
     assert (row.state, row.confirmed, job_of(row).state) == ("building", None, "done"), job_of(row).error_data
@@ -342,7 +346,8 @@ def test_it_is_prepared_first_and_waits_for_a_person(admin, radio, golden, begin
         prepare(admin, radio, begin)
     assert refused.value.reason == "running"
 
-    row = ended(start(admin, row))
+    with django_capture_on_commit_callbacks(execute=True):
+        row = ended(start(admin, row))
 
     assert (row.state, row.pairs, row.checkpoint) == ("ready", [], None), job_of(row).error_data
     assert row.figures["overall"]["recall@10"]["after"] == 1.0
@@ -362,10 +367,13 @@ def test_it_is_prepared_first_and_waits_for_a_person(admin, radio, golden, begin
     assert refused.value.reason == "over"
 
 
-def test_a_training_that_would_take_too_long_is_refused_with_the_hours(admin, radio, golden, begin, scripted):
+def test_a_training_that_would_take_too_long_is_refused_with_the_hours(
+    admin, radio, golden, begin, scripted, django_capture_on_commit_callbacks
+):
     scripted["estimate"] = {**ESTIMATE, "seconds": 40 * 3600}
 
-    row = ended(prepare(admin, radio, begin))
+    with django_capture_on_commit_callbacks(execute=True):
+        row = ended(prepare(admin, radio, begin))
 
     job = job_of(row)
     assert (row.state, row.reason, job.error_code) == ("dropped", "failed", "model_training")
@@ -419,11 +427,35 @@ def test_a_model_that_was_removed_is_offered_again_while_its_folder_is_there(
     assert refused.value.reason == "gone"
 
 
+def test_a_cancelled_training_ends_its_program_although_it_has_nothing_to_store(
+    admin, radio, golden, begin, scripted, quick_site, monkeypatch
+):
+    """While a model is judged there is no checkpoint, which would end the slice and lose what is done."""
+    row = start(admin, ended(prepare(admin, radio, begin)))
+    monkeypatch.setattr(trainings, "STORED_SECONDS", 0.0)
+    ends = []
+
+    @contextmanager
+    def process(folder: Path, way: str):
+        def lines():
+            model_training_cancel(scope=scope_for(admin), actor=admin, training_id=row.pk)
+            yield {"phase": "before", "done": 1, "total": 9}
+            raise AssertionError("it went on")
+
+        yield lines()
+        ends.append("never")
+
+    monkeypatch.setattr(train_model, "tuning_process", process)
+    row = ended(row)
+
+    assert (row.state, row.reason, job_of(row).state) == ("dropped", "cancelled", "cancelled")
+    assert ends == []
+
+
 # ── all of it ───────────────────────────────────────────────────────────────────────────────────
 
 
 def test_a_model_is_trained_tested_and_can_be_switched_to(admin, radio, golden, begin, monkeypatch):
-    pytest.importorskip("torch", reason="PyTorch is not installed")
     monkeypatch.setattr(train_model, "is_better", lambda recall, ndcg: True)  # of random weights anything may come
     monkeypatch.setattr(train_model, "MOST_FORGOTTEN", 1.0)
     row = ended(prepare(admin, radio, begin))
