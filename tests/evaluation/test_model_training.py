@@ -31,7 +31,7 @@ from evaluation.services.trainings import training_jobs
 from evaluation.services.tuning_process import work_folder
 from evaluation.training_errors import ModelTrainingError
 from feedback.models import Vote
-from knowledge.models import Chunk, Document, ModelTraining, SearchModel
+from knowledge.models import Chunk, ModelTraining, SearchModel
 from knowledge.services.embedder_switch import switch_start
 from knowledge.services.search_models import search_model_delete, search_model_test
 from ragcore.training.whole_model.plan import AFTER, BEFORE, MODEL, TuneSettings, json_write, plan_read
@@ -65,6 +65,12 @@ def golden(admin, radio) -> GoldenSet:
     found.sets.add(radio)
     GoldenSet.objects.filter(pk=found.pk).update(guards=False)
     return found
+
+
+@pytest.fixture(autouse=True)
+def _few_held_out(monkeypatch):
+    """Of 28 questions a quarter are seven."""
+    monkeypatch.setattr(model_examples, "LEAST_HELD_OUT", 5)
 
 
 @pytest.fixture(autouse=True)
@@ -178,17 +184,17 @@ def test_too_few_questions_are_refused(admin, radio, monkeypatch):
 
 
 @pytest.mark.parametrize(
-    ("length", "expected"), [(30, {"answer"}), (60, {"answer", "form", "vote"})], ids=["short", "long"]
+    ("is_long", "expected"), [(False, {"answer"}), (True, {"answer", "form", "vote"})], ids=["short", "long"]
 )
 def test_a_helpful_answer_teaches_its_text_its_references_and_other_forms_of_its_question(
-    admin, radio, length, expected
+    admin, radio, monkeypatch, is_long, expected
 ):
-    """References count from 50 characters."""
+    assert model_examples.LEAST_REFERENCE == 50
     stored = stored_pairs(radio)
-    data, _figures = data_of(admin, radio, stored)
-    document = Document.objects.get(pk=data.examples[0].documents[0])
-    chunk = Chunk.objects.get(version__document=document)
-    Chunk.objects.filter(pk=chunk.pk).update(text=("The shelf of the workshop. " * 9)[:length])
+    stored += [{**stored[0], "question": f"{n} {stored[0]['question']}"} for n in range(2)]  # held out: the most pairs
+    chunk = Chunk.objects.select_related("version__document").get(pk=stored[1]["chunks"][0])
+    document = chunk.version.document
+    monkeypatch.setattr(model_examples, "LEAST_REFERENCE", len(chunk.text) - is_long)
     message = Message.objects.create(
         conversation=Conversation.objects.create(tenant=admin.tenant, user=admin),
         question="and this one?",
@@ -199,18 +205,15 @@ def test_a_helpful_answer_teaches_its_text_its_references_and_other_forms_of_its
     )
     message.citations.create(number=1, cited=True, chunk=chunk, document=document, version=chunk.version)
     Vote.objects.create(message=message, user=admin, vote="", rating=4)
-    stored.append({**stored[0], "question": "who repairs it", "chunks": [chunk.pk], "documents": [document.pk]})
-    stored[-1] |= {"origin": "vote", "hard": []}
+    stored.append({**stored[1], "question": "who repairs it", "origin": "vote", "hard": []})
 
     data, figures = data_of(admin, radio, stored, origins=("golden", "vote"))
 
     assert set(figures["examples"]) - {"golden"} == expected
     told = {(example.question, example.passage) for example in data.examples}
-    assert ("who repairs it", "It is repaired in the workshop .") in {
-        (question, text.replace("workshop.", "workshop .")) for question, text in told
-    }
+    assert ("who repairs it", "It is repaired in the workshop.") in told
     forms = {question for question, _text in told if question in ("and this one?", "repair of it")}
-    assert forms == ({"and this one?", "repair of it"} if length > 50 else set())
+    assert forms == ({"and this one?", "repair of it"} if is_long else set())
 
 
 # ── refusals ────────────────────────────────────────────────────────────────────────────────────
