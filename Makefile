@@ -17,7 +17,7 @@ PYTEST := $(BIN)/python -m pytest -n $(WORKERS) --dist loadfile --no-loadscope-r
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help run test clients test-full test-security lint-style lint-types pytest faults load bench bench-ingest bench-retrieval bench-scale bench-churn bench-hops bench-rewriting bench-answers bench-everyday bench-llm bench-grounding bench-latency bench-cost bench-cache bench-fairness snapshot-answers code-figures lint lint-security audit sbom install install-dev llama browser directory lock clean pin-images bench-diagnosis bench-judge bench-lexicon bench-triples bench-paths bench-facts bench-graph bench-nightly bench-failures bench-finetune bench-switch bench-set-models bench-sentences bench-use bench-travel bench-modes bench-code bench-sources
+.PHONY: help run test clients test-full test-security lint-style lint-types pytest faults load bench bench-ingest bench-retrieval bench-scale bench-churn bench-hops bench-rewriting bench-answers bench-everyday bench-llm bench-grounding bench-latency bench-cost bench-cache bench-fairness snapshot-answers code-figures lint lint-security audit sbom install install-dev llama browser directory lock clean pin-images bench-diagnosis bench-judge bench-lexicon bench-triples bench-paths bench-facts bench-graph bench-nightly bench-failures bench-finetune bench-model-training bench-switch bench-set-models bench-sentences bench-use bench-travel bench-modes bench-code bench-sources
 .DELETE_ON_ERROR:
 
 help: ## This list
@@ -93,6 +93,9 @@ bench-finetune: install ## Query vectors fitted on half of a set's documents, as
 
 bench-lexicon: install ## Terms found in documents, searches with a published lexicon; DATA="FILE|DIR …", LIMIT=300
 	$(BIN)/python -m bench.lexicon --limit $(or $(LIMIT),300) $(DATA)
+
+bench-model-training: install ## The training of a whole model on half of a set; DATA=DIR OTHER=DIR, ARGS="--pairs 200 --tokens 128"
+	@$(BIN)/python -m bench.finetune.whole $(DATA) $(OTHER) $(ARGS)
 
 bench-switch: install ## Another embedding model while people ask; DATA="DIR …", SIZE=20000
 	$(BIN)/python -m bench.switch --size $(or $(SIZE),20000) $(DATA)

@@ -9,6 +9,7 @@ PROPOSE_CASES = "evaluation.propose_cases"
 RUN_EVALUATION = "evaluation.run_evaluation"
 TRAIN_ADAPTER = "evaluation.train_adapter"
 FIT_RERANKER = "evaluation.fit_reranker"
+TRAIN_MODEL = "evaluation.train_model"
 QUEUES = {
     DIAGNOSE_AT_NIGHT: "diagnosis",
     MEASURE_LEXICONS: "diagnosis",

@@ -112,6 +112,7 @@ LABELS = {
     "title": gettext_lazy("title"),
     "to": gettext_lazy("to"),
     "to_set": gettext_lazy("to set"),
+    "training": gettext_lazy("training"),
     "triples": gettext_lazy("facts"),
     "user": gettext_lazy("user"),
     "users": gettext_lazy("users"),

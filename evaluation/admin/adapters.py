@@ -27,6 +27,7 @@ from evaluation.services.adapter_pairs import ORIGINS
 from evaluation.services.adapter_training import training_cancel, training_start
 from evaluation.services.trainings import training_jobs
 from knowledge.admin.curation import keeps_sets, run_action
+from knowledge.admin.site_models import changes_models
 from knowledge.model_setup import setup_refresh
 from knowledge.models import QueryAdapter
 from knowledge.selectors import sets_managed
@@ -46,6 +47,7 @@ ORIGIN_WORDS = {
     "vote": gettext_lazy("Answers voted helpful"),
     "citation": gettext_lazy("Sources that people opened"),
     "question": gettext_lazy("Questions written for passages"),
+    "summary": gettext_lazy("Summaries of passages"),
     "heading": gettext_lazy("Headings"),
     "title": gettext_lazy("Titles"),
 }
@@ -141,6 +143,7 @@ def set_view(request: HttpRequest) -> HttpResponseBase:
         "versions": [_shown(row, jobs.get(row.pk), admin_scope(request)) for row in rows],
         "live": every.filter(state=State.LIVE).first(),  # it may be an old one
         "is_open": any(row.is_open for row in rows),
+        "trains_models": changes_models(request),
         "origins": [(name, ORIGIN_WORDS[name], name in CHECKED) for name in ORIGINS],
     }
     return page_response(request, "admin/evaluation/adapter/set.html", page)

@@ -8,7 +8,7 @@ brought into use by `work.versions`, after it was measured.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from typing import Any
 
 from django.utils.translation import gettext_lazy as _
@@ -17,10 +17,8 @@ from evaluation.errors import AdapterTrainingError
 from evaluation.queue import TRAIN_ADAPTER
 from evaluation.services.adapter_general import general_recall
 from evaluation.services.adapter_measuring import AdapterJudge, Judged
-from evaluation.services.adapter_negatives import NegativesSearch
-from evaluation.services.adapter_pairs import ORIGINS, PairCollection
-from evaluation.services.adapter_passages import SetPassages
-from evaluation.services.trainings import TrainingKind, TrainingWork
+from evaluation.services.pair_work import PairWork
+from evaluation.services.trainings import TrainingKind
 from knowledge.model_setup import setup_refresh
 from knowledge.models import QueryAdapter
 from knowledge.selectors import set_owned
@@ -28,28 +26,23 @@ from knowledge.selectors.training_vectors import space_name
 from knowledge.versions.query_adapters import QueryAdapters
 from ragcore.embedding.adapter_training import AdapterSettings, AdapterTraining
 from work.kinds import Checkpoint, job_kind
-from work.models import Job
 
-LEAST_PAIRS = 20
 MOST_ANEW = 2  # beginnings of the rounds after the first, because documents changed
 PATIENCE = 10  # rounds in a row without a better one, after which the training ends
 SETTINGS = AdapterSettings()
-COLLECTING, SEARCHING = b"c", b"s"  # beginnings of stored states, until the version has its pairs
 
 
-class AdapterWork(TrainingWork[QueryAdapter]):
+class AdapterWork(PairWork[QueryAdapter]):
     """One slice's part of a training of query vectors."""
 
-    def __init__(self, job: Job, row: QueryAdapter) -> None:
-        super().__init__(job, row)
-        self.home = row.knowledge_set
+    error = AdapterTrainingError
 
     def checkpoints(self) -> Iterator[Checkpoint]:
         """Pairs, then rounds, then the judgement."""
         self._check_model()
         set_owned(scope=self.scope, set_id=self.home.pk)  # who lost the set since then teaches it nothing
         if not self.row.pairs:
-            yield from self._pairs()
+            yield from self.pairs()
         judge = AdapterJudge.of_training(scope=self.scope, home=self.home, stored=self.row.pairs)
         self._check_model()  # each search reads the registry again
         stored = self._stored(judge)
@@ -75,47 +68,6 @@ class AdapterWork(TrainingWork[QueryAdapter]):
         setup_refresh(now=True)  # a new process knows nothing of the registry yet
         if space_name(scope=self.scope) != self.row.model:
             raise AdapterTrainingError("model")
-
-    # ── pairs ───────────────────────────────────────────────────────────────────────────────────
-
-    def _pairs(self) -> Iterator[Checkpoint]:
-        """Pairs, then what a search confuses with each of them. Raises AdapterTrainingError where they are too few."""
-        passages = SetPassages(scope=self.scope, set_id=self.home.pk)
-        if not passages.rows().exists():
-            raise AdapterTrainingError("empty")
-        state = bytes(self.row.checkpoint) if self.row.checkpoint is not None else b""
-        if state.startswith(SEARCHING):
-            search = NegativesSearch.unpacked(state.removeprefix(SEARCHING))
-        else:
-            collection = self._collection(state.removeprefix(COLLECTING) or None)
-            yield from self._collecting(collection)
-            result = collection.result()
-            search = NegativesSearch(result.pairs, result.dropped)
-            yield self._searched(search)
-        while not search.is_over:
-            search.advance(passages)
-            if self.is_due():
-                yield self._searched(search)
-        if len(search.stored) < LEAST_PAIRS:
-            raise AdapterTrainingError("few", found=len(search.stored), least=LEAST_PAIRS)
-        self.row.pairs, self.row.checkpoint = search.stored, None
-        self.row.figures = {"pairs": _counts(search.stored), "dropped": dict(search.dropped)}
-        values = {"pairs": search.stored, "figures": self.row.figures, "checkpoint": None}
-        yield self.checkpoint({"pairs": len(search.stored)}, values=values)
-
-    def _collection(self, stored: bytes | None) -> PairCollection:
-        return PairCollection(scope=self.scope, home=self.home, origins=self.row.origins, stored=stored)
-
-    def _collecting(self, collection: PairCollection) -> Iterator[Checkpoint]:
-        while not collection.is_over:
-            collection.advance()
-            if self.is_due():
-                reached = {"found": collection.found}
-                yield self.checkpoint(reached, figures=reached, values={"checkpoint": COLLECTING + collection.packed()})
-
-    def _searched(self, search: NegativesSearch) -> Checkpoint:
-        reached = {"searched": search.place, "to_search": len(search.pairs)}
-        return self.checkpoint(reached, figures=reached, values={"checkpoint": SEARCHING + search.packed()})
 
     # ── rounds ──────────────────────────────────────────────────────────────────────────────────
 
@@ -169,7 +121,3 @@ class TrainAdapter(TrainingKind[QueryAdapter]):
     model = QueryAdapter
     version_kind = QueryAdapters.name
     work = AdapterWork
-
-
-def _counts(stored: Sequence[dict[str, Any]]) -> dict[str, int]:
-    return {name: count for name in ORIGINS if (count := sum(pair["origin"] == name for pair in stored))}

@@ -255,7 +255,7 @@ class AdapterJudge:
             "recall@10": paired_difference(recall.tolist(), best.unchosen[0].tolist()),
             "ndcg@10": paired_difference(ndcg.tolist(), best.unchosen[1].tolist()),
         }
-        is_gain = best.round > 0 and _is_gain(by_name["recall@10"], by_name["ndcg@10"])
+        is_gain = best.round > 0 and is_better(by_name["recall@10"], by_name["ndcg@10"])
         figures = {
             "held_out": len(counts),
             "passages": len(self.starts),
@@ -294,7 +294,8 @@ class AdapterJudge:
         return told
 
 
-def _is_gain(recall: PairedDifference, ndcg: PairedDifference) -> bool:
+def is_better(recall: PairedDifference, ndcg: PairedDifference) -> bool:
+    """Whether more is found, and what is found is not ranked significantly worse."""
     if recall.difference < 0 or ndcg.low < WORST and ndcg.difference < 0:
         return False
     return recall.difference > 0 or ndcg.low > 0

@@ -29,6 +29,7 @@ from evaluation.services.adapter_passages import SetPassages
 from evaluation.services.useful_sources import UsefulAnswer, answers_opened, answers_voted_for
 from knowledge import model_registry
 from knowledge.models import ChunkEdit, KnowledgeSet
+from knowledge.selectors.training_vectors import summaries_after
 from knowledge.services.model_slots import background_model
 from ragcore.options import RepresentationOptions
 from ragcore.representations import GIVE_UP_AFTER, represent
@@ -43,12 +44,14 @@ PHASES = {  # origin → the phases in which its pairs are collected, in this or
     "vote": ("vote",),
     "citation": ("citation",),
     "question": ("edits", "written"),
+    "summary": ("summary",),
     "heading": ("heading",),
     "title": ("title",),
 }
 MOST_GOLDEN = 20_000
 CASES_AT_ONCE = 100
 EDITS_AT_ONCE = 200
+SUMMARIES_AT_ONCE = 500
 WRITTEN_AT_ONCE = 12  # passages
 MOST_MADE = 2_000
 MOST_WRITTEN = 300  # passages for which a language model writes questions
@@ -148,6 +151,7 @@ class PairCollection:
             "citation": self._citations,
             "edits": self._edits,
             "written": self._written,
+            "summary": self._summaries,
             "heading": self._headings,
             "title": self._titles,
         }
@@ -278,6 +282,13 @@ class PairCollection:
                 )
         after = state.place + len(some)
         return after if after < len(state.chosen) else None
+
+    def _summaries(self) -> int | None:
+        """What the index says of a passage in short, for the passage."""
+        rows = summaries_after(self.passages.rows(), self._state.place, most=SUMMARIES_AT_ONCE)
+        for entry, chunk, document, text in rows:
+            self._state.made.add((3, entry), _pair(text, {chunk: document}, "summary"))
+        return rows[-1][0] if rows else None
 
     def _headings(self) -> int | None:
         """The last heading above passages, with the title before it."""

@@ -112,7 +112,9 @@ def training_create(rows: QuerySet[RowT], *, kind: str, error: PermanentError, *
     except IntegrityError as problem:  # of two at the same moment one gets here
         raise error from problem
     arguments = {"version_id": row.pk}
-    work_start(kind=kind, tenant_id=row.tenant_id, author=row.author, subject=_subject(row), arguments=arguments)
+    work_start(
+        kind=kind, tenant_id=row.tenant_id, author=row.author, subject=training_subject(row), arguments=arguments
+    )
     return row
 
 
@@ -124,12 +126,12 @@ def training_end(row: Training, *, kind: str) -> bool:
 
 def training_jobs(rows: Sequence[Training], *, kind: str) -> dict[int, Job]:
     """Id of a version → its latest job. Callers check rights."""
-    tenants, subjects = {row.tenant_id for row in rows}, [_subject(row) for row in rows]
+    tenants, subjects = {row.tenant_id for row in rows}, [training_subject(row) for row in rows]
     jobs = Job.objects.filter(tenant_id__in=tenants, kind=kind, subject__in=subjects)
     return {job.arguments["version_id"]: job for job in jobs.order_by("pk")}
 
 
-def _subject(row: Training) -> str:
+def training_subject(row: Training) -> str:
     return f"version:{row.pk}"
 
 

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
+from uuid import UUID
 
 from django.db.models import Exists, OuterRef, Q, QuerySet
 
@@ -18,6 +19,7 @@ GOOD_RATING = 4  # of 5, of a vote without a thumb
 MOST_ANSWERS = 1000  # of votes and of opened sources, each; the latest
 MOST_OF_PERSON = 100  # answers of one person, of each kind: nobody alone teaches an organisation
 _READ = ("question", "metadata", "request", "created", "conversation__user")
+READ_AT_ONCE = 100  # answers with their traces, which are long
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -27,6 +29,8 @@ class UsefulAnswer:
     question: str
     citations: tuple[MessageCitation, ...]
     sets: tuple[int, ...]  # none: all that the person could ask
+    message: UUID
+    is_whole: bool  # all sources that it points to are of the documents asked for
 
 
 def answers_voted_for(*, tenant_id: int, documents: QuerySet[Document]) -> Iterator[UsefulAnswer]:
@@ -69,7 +73,27 @@ def _useful(
         of_person[person] += 1
         found += 1
         yield UsefulAnswer(
-            question=standalone_question(message), citations=citations, sets=tuple(message.request.get("sets") or ())
+            question=standalone_question(message),
+            citations=citations,
+            sets=tuple(message.request.get("sets") or ()),
+            message=message.pk,
+            is_whole=all(one.document_id in held for one in message.citations.all() if one.cited),
         )
         if found == MOST_ANSWERS:
             return
+
+
+def answer_texts(messages: Sequence[UUID]) -> Iterator[tuple[UUID, str, tuple[str, ...]]]:
+    """(message, answer, other forms of its question): as it was typed, and what was searched for in its place.
+
+    Callers have checked whose answers these are.
+    """
+    for start in range(0, len(messages), READ_AT_ONCE):
+        rows = Message.objects.filter(pk__in=messages[start : start + READ_AT_ONCE])
+        for pk, answer, question, steps in rows.values_list(
+            "pk", "answer", "question", "trace__reasoning__agentic_steps"
+        ):
+            named = (step for step in steps or () if isinstance(step, dict) and step.get("name") == "rewrite")
+            searched = (form for step in named for form in (step.get("detail") or {}).get("queries") or ())
+            forms = (" ".join(form.split()) for form in (question, *searched) if isinstance(form, str))
+            yield pk, answer, tuple(dict.fromkeys(forms))

@@ -47,6 +47,7 @@ from knowledge.models.language_models import (
     ModelsVersion,
 )
 from knowledge.models.lexicon import LexiconChange, LexiconTerm, LexiconVersion
+from knowledge.models.model_trainings import ModelTraining
 from knowledge.models.places import SourcePlace
 from knowledge.models.readers import ReaderList
 from knowledge.models.relations import DocumentRelation
@@ -101,6 +102,7 @@ __all__ = [
     "ModelExam",
     "ModelPurpose",
     "ModelServer",
+    "ModelTraining",
     "ModelsVersion",
     "OptionsChange",
     "PassageSentences",

@@ -7,10 +7,10 @@ from typing import ClassVar
 from django.db import models
 from django.utils.translation import gettext_lazy as _
 
-from knowledge.models.trainings import Training
+from knowledge.models.trainings import PairTraining
 
 
-class QueryAdapter(Training):
+class QueryAdapter(PairTraining):
     """One training of a set's query adapter, and what came of it; numbers are 1, 2, … in each set."""
 
     EMPTIED: ClassVar[dict[str, object]] = {"pairs": [], "checkpoint": None}

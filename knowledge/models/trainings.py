@@ -37,3 +37,16 @@ class Training(Version):
     def state_words(self) -> str:
         """Where it stands. What is ready was found to be better."""
         return _("Better, not in use") if self.state == self.State.READY else super().state_words
+
+
+class PairTraining(Training):
+    """A training with pairs of questions and passages of a set."""
+
+    knowledge_set: Any
+    origins: Any  # of pairs that it is trained with
+    # while it is trained; both are removed when it is over, because questions are people's words
+    pairs: Any
+    checkpoint: Any
+
+    class Meta:
+        abstract = True

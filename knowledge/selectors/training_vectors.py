@@ -8,9 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from django.db.models import QuerySet
+
 from accounts.scope import Scope
 from knowledge import model_registry
 from knowledge.indexes.training_vectors import PassageVectors, passage_vectors_load
+from knowledge.models import Chunk, EntryText, IndexEntry
 from knowledge.selectors.visibility import visible_to
 from ragcore.ports import FloatArray
 
@@ -39,3 +42,14 @@ def passage_vectors(*, scope: Scope, set_id: int) -> PassageVectors:
     """Entries of the set's passages that the asker may search, as they are compared with questions."""
     visible = visible_to(scope=scope, sets=[set_id])
     return passage_vectors_load(scope=scope, visible=visible, model=space_name(scope=scope), limit=MOST_ENTRIES)
+
+
+def summaries_after(chunks: QuerySet[Chunk], entry: int, *, most: int) -> list[tuple[int, int, int, str]]:
+    """(entry, chunk, document, text) of the next entries that sum up one of these chunks, by id.
+
+    `chunks`: those that the asker may search.
+    """
+    entries = IndexEntry.objects.filter(chunk__in=chunks.order_by(), representation="summary", pk__gt=entry)
+    rows = list(entries.order_by("pk").values_list("pk", "chunk_id", "version__document_id")[:most])
+    texts = dict(EntryText.objects.filter(entry_id__in=[row[0] for row in rows]).values_list("entry_id", "text"))
+    return [(*row, texts.get(row[0], "")) for row in rows]

@@ -20,8 +20,8 @@ import numpy.typing as npt
 from ragcore.text.near_duplicates import bands, similarity, sketch
 from ragcore.text.normalise import normalise_query
 
-Origin = Literal["golden", "vote", "citation", "question", "heading", "title"]
-MADE: tuple[Origin, ...] = ("question", "heading", "title")  # nobody has asked them
+Origin = Literal["golden", "vote", "citation", "question", "summary", "heading", "title"]
+MADE: tuple[Origin, ...] = ("question", "summary", "heading", "title")  # nobody has asked them
 SHORTEST, LONGEST = 2, 400  # characters of a question
 LEAST_LETTERS = 0.5  # share of letters and digits among what is not a space
 SAME_QUESTION = 0.8  # estimated Jaccard index of shingles

@@ -164,6 +164,7 @@ def _walked(open_page: Any, live_site: Any, home: int, beside: Any, picture: Any
     lexicon(walk)
     terms_from_documents(walk)
     query_vectors(walk)
+    model_training(walk)
     model_of_the_set(walk, live_site.llm.url)
     reranker_weights(walk)
 
@@ -231,6 +232,15 @@ def query_vectors(walk: Walk) -> None:
     walk.presses("Restore original vectors")
     walk.sees("Questions use the original vectors.")
     expect(page.get_by_role("button", name=walk.say("Switch on again")).first).to_be_visible()
+
+
+def model_training(walk: Walk) -> None:
+    """From the page of query vectors to that of trained models; one is prepared, and given up while it is."""
+    walk.page.get_by_role("link", name=walk.say("Train an embedding model")).click()
+    walk.presses("Prepare")
+    walk.presses("Cancel")
+    walk.sees("Cancelled")
+    expect(walk.page.get_by_role("button", name=walk.say("Prepare"))).to_be_visible()
 
 
 def _usable_version(home: int) -> None:

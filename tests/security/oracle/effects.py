@@ -522,6 +522,12 @@ class Permits:
             return True  # who started it is gone
         return self._by_set(who, change.row["knowledge_set_id"], fresh)
 
+    def _knowledge_modeltraining(self, who: Person, change: Change, fresh: Any) -> bool:
+        """Models of the site are trained by who manages them."""
+        if change.columns <= {"author_id"} and self._person(who, change.row["author_id"]):
+            return True  # who started it is gone
+        return who.is_platform or (change.after is None and self._by_set(who, change.row["knowledge_set_id"], fresh))
+
     def _knowledge_setembedder(self, who: Person, change: Change, fresh: Any) -> bool:
         if change.columns <= {"author_id"} and self._person(who, change.row["author_id"]):
             return True  # who started it is gone

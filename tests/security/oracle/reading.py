@@ -387,6 +387,7 @@ OWN: dict[str, Opens | None] = {
     "evaluation_experiments_start": None,  # nothing without a set
     "evaluation_adapters": lambda r, w, pk: _keepers(r, w),
     "evaluation_adapters_set": None,  # nothing without a set
+    "evaluation_tuning_set": None,  # nothing without a set
     "evaluation_set_embedders": lambda r, w, pk: _keepers(r, w),
     "evaluation_set_embedders_set": None,  # nothing without a set
     "evaluation_reranker": lambda r, w, pk: w.administers,
@@ -410,6 +411,7 @@ ONLY_POST = {  # answered with 405, a redirect or nothing to GET
     *("feedback_badcase_again", "feedback_badcase_act", "knowledge_lexiconterm_decide"),
     *("evaluation_adapters_start", "evaluation_adapters_act", "evaluation_use_act"),
     *("evaluation_set_embedders_start", "evaluation_set_embedders_act"),
+    *("evaluation_tuning_prepare", "evaluation_tuning_act"),
     *("evaluation_reranker_start", "evaluation_reranker_act"),
     *("knowledge_lexiconterm_publish", "knowledge_lexiconterm_mine", "knowledge_lexiconterm_mine_cancel"),
     *("knowledge_lexiconterm_back", "knowledge_lexiconterm_undo", "knowledge_lexiconterm_publish_cancel"),

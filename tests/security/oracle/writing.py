@@ -479,6 +479,20 @@ class Acts:
             "evaluation_adapters_act": [form(id=str(self.any("set")), act="off"), form(id="1", act="cancel")],
             "evaluation_set_embedders_start": [form(set=str(self.any("set")), model="1", mode="fused")],
             "evaluation_set_embedders_act": [form(id="1", act=rng.choice(("off", "publish", "cancel", "drop")))],
+            "evaluation_tuning_prepare": [
+                form(
+                    set=str(self.any("set")),
+                    base="0",
+                    origins=["golden"],
+                    epochs="3",
+                    batch="16",
+                    rate="0.00002",
+                    warm_up="10",
+                    tokens="64",
+                    examples="100",
+                )
+            ],
+            "evaluation_tuning_act": [form(id="1", act=rng.choice(("start", "cancel", "offer")))],
             "evaluation_reranker_start": [form(golden_sets=[str(self.any("golden"))])],
             "evaluation_reranker_act": [form(act="off"), form(id="1", act="cancel"), form(id="1", act="publish")],
             "evaluation_use_act": [form(set=str(self.any("set")), act="off"), form(set=str(self.any("set")), act="on")],
