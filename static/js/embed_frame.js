@@ -108,9 +108,15 @@ async function begin() {
   return true;
 }
 
+/** Without a bearer nobody can ask. */
+function hold(value) {
+  bearer = value;
+  main.toggleAttribute("data-open", value !== "");
+}
+
 async function entered({ session, seconds, person: name, person_id: id }) {
   const isOther = person !== null && person !== id;
-  bearer = session;
+  hold(session);
   opened = Date.now();
   access.headers = { Authorization: `Bearer ${session}`, "Accept-Language": lang };
   clearTimeout(renewal);
@@ -130,7 +136,7 @@ async function entered({ session, seconds, person: name, person_id: id }) {
 
 /** Nobody can ask: say why. */
 function bar(text) {
-  bearer = "";
+  hold("");
   access.headers = {};
   clearTimeout(renewal);
   connection.reset();
@@ -151,7 +157,7 @@ function ended() {
     return;
   }
   const quick = Date.now() - opened < QUICK_MS;
-  bearer = "";
+  hold("");
   wasLost = turn !== null;
   if (quick) bar(says.over);
   else open();

@@ -19,6 +19,7 @@ from accounts.models import User
 from chat.embeds.sessions import sessions_end_in
 from chat.models import Conversation, Embed
 from knowledge.models import KnowledgeSet
+from ragsite.embedded.processes import wait_until
 from tests.browser.conftest import FLAGS
 from tests.browser.content import Chinese, English
 from tests.browser.test_admin_pages import AXE, CHECK, RULES, faults_of
@@ -220,9 +221,11 @@ def test_a_chat_goes_on_with_a_new_token_when_its_session_ends(open_page, portal
     before = portal.tokens
 
     beside(lambda: sessions_end_in(portal.embed))
+    assert wait_until(lambda: portal.tokens > before, seconds=30)  # the socket was closed, and the page was asked
+    expect(frame.locator("#main[data-open]")).to_be_visible()
     asked(frame, "How long does T_mod wait?")
 
-    assert portal.tokens > before
+    expect(frame.locator(".turn")).to_have_count(2)
 
 
 @pytest.mark.parametrize("width", [1280, 390])

@@ -87,7 +87,7 @@ async def test_an_answer_comes_from_the_sets_of_the_chat_and_is_the_persons_own(
 
 
 async def test_sets_outside_of_the_chat_are_not_searched_whatever_the_frame_sends(connect, portal, llm):
-    llm.default = Reply(texts=("It has seven phases [1].",))
+    llm.default = Reply(texts=("As the source says [1].",))
     socket = await connect()
 
     await answered(socket, "How many phases does a handover have?", sets=[portal.other.pk, portal.closed.pk])
@@ -96,8 +96,8 @@ async def test_sets_outside_of_the_chat_are_not_searched_whatever_the_frame_send
     cited = await run_db(set, Message.objects.values_list("citations__document__sets__code", flat=True))
     assert cited <= {"radio", None}
     prompts = str(list(llm.requests))
-    assert "seven phases" not in prompts.replace("It has seven phases [1].", "")
-    assert "gold" not in prompts
+    assert "seven phases" not in prompts
+    assert "tons of gold" not in prompts
 
 
 async def test_cookies_open_no_embedded_chat_and_a_wrong_bearer_neither(portal):
