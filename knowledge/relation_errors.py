@@ -14,7 +14,7 @@ class RelationInvalidError(PermanentError):
     code = "relation_invalid"
     default_message = "These documents cannot be related like this."
     reasons: ClassVar[Mapping[str, Sentence]] = {
-        "circle": "This would lead in a circle: %(title)s already follows from this document.",
+        "circle": "This would lead in a circle: “%(target)s” already leads to “%(source)s”.",
         "itself": "A document cannot be related to itself.",
         "kind": "There is no kind of relation '%(kind)s'. The kinds are: %(known)s.",
         "tenants": "Both documents must belong to the same tenant.",

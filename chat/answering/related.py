@@ -1,4 +1,4 @@
-"""Narrows a question to the documents beside another one, where it asks for these (feature D40)."""
+"""Narrows a question to the documents beside another one, where it asks for these."""
 
 from __future__ import annotations
 

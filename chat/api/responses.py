@@ -26,6 +26,7 @@ class HitOut(Out):
     heading_path: list[str]
     score: float
     scores: dict[str, float] = Field(description="By stage or arm; higher is better, scales differ.")
+    replaced_by: dict[str, Any] | None = Field(description="document_id, title, external_id of what replaces it.")
 
 
 class WarningOut(Out):
@@ -72,6 +73,7 @@ class CitationOut(Out):
     relevance: float | None = Field(description="0 to 1: that the source answers the question; null: not judged.")
     edited: bool = Field(description="An owner changed the text of the passage: the original document says otherwise.")
     edited_at: str | None = Field(description="When; null: the text is as in the document.")
+    replaced_by: dict[str, Any] | None = Field(description="document_id, title, external_id of what replaces it.")
 
 
 class PictureOut(Out):

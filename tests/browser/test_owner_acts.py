@@ -87,7 +87,8 @@ def test_documents_are_chosen_in_the_list_and_moved_weighed_rebuilt_and_deleted(
 
 
 def test_a_document_is_edited_its_passages_corrected_and_it_is_deleted(open_page, live_site, beside):
-    page, title = open_page(), beside(titles)[-1]
+    page, listed = open_page(), beside(titles)
+    title, other = listed[-1], listed[0]
     page.goto(f"{live_site.url}{LIST}")
     row(page, title).locator("a", has_text=title).first.click()
     page.wait_for_url("**/change/**")
@@ -107,6 +108,14 @@ def test_a_document_is_edited_its_passages_corrected_and_it_is_deleted(open_page
     expect(page.locator(".rs-passage-card").first).to_contain_text("corrected by hand")
     page.locator(".rs-passage-card").first.get_by_role("button", name="Exclude from search").click()
     expect(page.locator(".rs-passage-card").first).to_contain_text("excluded from search")
+
+    page.goto(f"{base}/relations/")
+    page.locator("[name=kind]").select_option("links")
+    page.locator("[name=other]").fill(other)
+    page.get_by_role("button", name="Save", exact=True).click()
+    expect(page.get_by_text("The documents were related.")).to_be_visible()
+    page.get_by_role("button", name=f"Remove: links to {other}").click()
+    expect(page.get_by_text("The relation was removed.")).to_be_visible()
 
     page.goto(f"{base}/edit/")
     page.locator("[name=title]").fill("A title typed by hand")

@@ -59,7 +59,7 @@ def relation_add(*, scope: Scope, actor: User, document_id: int, kind: str, othe
 
 def _check(source: Document, target: Document, kind: str) -> None:
     if KINDS[kind].is_chain and leads_back(kind=kind, source_id=source.pk, target_id=target.pk):
-        raise RelationInvalidError("circle", title=target.title)
+        raise RelationInvalidError("circle", source=source.title, target=target.title)
     by_hand = DocumentRelation.objects.filter(source=source, origin=Origin.HAND)
     if by_hand.count() >= MOST_BY_HAND and not by_hand.filter(kind=kind, target=target).exists():
         raise RelationInvalidError("many", limit=MOST_BY_HAND)

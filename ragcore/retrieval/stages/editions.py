@@ -1,4 +1,4 @@
-"""Documents that another one replaces (feature D40)."""
+"""Documents that another one replaces."""
 
 from __future__ import annotations
 

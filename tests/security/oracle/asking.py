@@ -35,7 +35,8 @@ class Asker:
         tags = [w for w, one in self.walk.world.secrets.items() if one.facet == "tag"]
         word = rng.choice([w for w, one in self.walk.world.secrets.items() if one.kind == "version"])
         code = str(self.walk.rules.facts.row("set", self.aim.some("set", tenant=home))["code"])
-        filters = rng.choice(({}, {"tags": [rng.choice(tags)]}, {"axis": "X"}, {"capability": [code]}))
+        beside = {"related_to": self.aim.some("document", tenant=home)}
+        filters = rng.choice(({}, {"tags": [rng.choice(tags)]}, {"axis": "X"}, {"capability": [code]}, beside))
         search = {"query": rng.choice((QUESTION, word)), "top_k": 50, "rerank": False, "mode": rng.choice(MODES)}
         ask = {"query": f"{QUESTION} {word}", "sets": sets, "cache": rng.random() < 0.5}
         if rng.random() < 0.5:  # entities, the sentences between them and paths stand in the answer
