@@ -15,11 +15,12 @@ FORMATTER = "accounts/relative_time.py"
 IN_TEMPLATES = re.compile(r"\|\s*(?:date|time|timesince|timeuntil|naturaltime|naturalday)\b|{%\s*now (?!.Z)")
 FORMATS = re.compile(r"%[YmdHMSGV]")
 CALLS = {"strftime", "date_format", "time_format", "localize_input", "timesince", "naturaltime", "naturalday"}
-FOR_MACHINES = {  # prompts, texts of documents and names of tables: no reader's page
+FOR_MACHINES = {  # prompts, texts of documents, names of tables, questions to other systems: no reader's page
     "ragcore/answering/stages/question.py",
     "ragcore/parsing/mail/message.py",
     "ragcore/parsing/office/number_formats.py",
     "accounts/month_partitions.py",
+    "knowledge/connectors/rest/moments.py",
 }
 
 

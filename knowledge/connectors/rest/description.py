@@ -23,6 +23,9 @@ from knowledge.types import STRICT, strictly
 from ragcore.errors import InvalidOptionsError
 
 MAX_DESCRIPTION = 20_000  # characters
+Name = Annotated[str, Field(pattern=r"^[a-z][a-z0-9_]{0,31}$")]
+Words = str | dict[Literal["en", "zh"], str]
+rest_part = checked_dataclass(frozen=True, slots=True, kw_only=True, config=STRICT)
 
 
 def _expression(text: str) -> str:
@@ -43,9 +46,6 @@ def _template(text: str) -> str:
 
 Expression = Annotated[str, Field(max_length=1000), AfterValidator(_expression)]
 Template = Annotated[str, Field(max_length=8000), AfterValidator(_template)]
-Name = Annotated[str, Field(pattern=r"^[a-z][a-z0-9_]{0,31}$")]
-Words = str | dict[Literal["en", "zh"], str]
-rest_part = checked_dataclass(frozen=True, slots=True, kw_only=True, config=STRICT)
 
 
 @rest_part

@@ -98,10 +98,10 @@ def webhook_source(*, named: str, timestamp: str, signature: str, body: bytes) -
     return signed[0]
 
 
-def source_named(named: str) -> QuerySet[Source]:
+def source_named(id_or_name: str) -> QuerySet[Source]:
     """Enabled sources by id or name, of whatever tenant."""
-    wanted = Q(pk=int(named)) if named.isascii() and named.isdigit() and len(named) < 19 else Q(name=named)
-    return Source.objects.filter(wanted, enabled=True)
+    is_id = id_or_name.isascii() and id_or_name.isdigit() and len(id_or_name) < 19
+    return Source.objects.filter(Q(pk=int(id_or_name)) if is_id else Q(name=id_or_name), enabled=True)
 
 
 def webhook_signature(*, secret: str, timestamp: str, body: bytes) -> str:
