@@ -45,7 +45,7 @@ class ImportSet(JobKind):
         with arrival.reader:
             if "part" not in job.checkpoint:
                 yield from _verified(arrival, job.checkpoint)
-                model_settle()
+                model_settle(arrival.about.model)
                 yield Checkpoint(data={"part": 0}, write=arrival.begin)
             yield from _filled(arrival, job)
 

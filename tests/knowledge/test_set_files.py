@@ -84,7 +84,7 @@ def ask(user: Any, question: str, **narrowed: Any) -> AnswerRecord:
 def told(record: AnswerRecord) -> tuple[Any, ...]:
     """The text of an answer, and which documents it cites where."""
     cited = [one for one in record.citations if one.cited]
-    return record.answer, [(one.number, one.external_id, one.position, one.segment) for one in cited]
+    return record.text, [(one.number, one.external_id, one.position, one.segment) for one in cited]
 
 
 def exported(owner: Any, knowledge_set: KnowledgeSet) -> Path:

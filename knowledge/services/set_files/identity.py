@@ -27,10 +27,11 @@ def model_identity() -> dict[str, Any]:
     return {"name": name, "dimensions": row.dimensions, "projection": projection, "probes": probes}
 
 
-def model_settle() -> None:
-    """Have it measured how the model in use is shortened, where this site has not used it yet."""
+def model_settle(theirs: Mapping[str, Any]) -> None:
+    """Have it measured how the model in use is shortened, where the other site has done so and this one not yet."""
     model = embedder()
-    if not EmbedderFit.objects.filter(model=model.model).exists():
+    is_measured_there = theirs.get("name") == model.model and theirs.get("dimensions") is not None
+    if is_measured_there and not EmbedderFit.objects.filter(model=model.model).exists():
         model.embed_documents([FIRST_TEXT])
 
 
