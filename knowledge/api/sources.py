@@ -144,10 +144,10 @@ class SourceViewSet(ResourceViewSet):
     def attention(self, request: Request, source_id: int) -> Response:
         """What waits for a person: deletions that are held back, and items that could not be taken."""
         source = source_managed(scope=self.scope, source_id=source_id)
-        held = held_deletions(scope=self.scope, source=source)
+        waiting = held_deletions(scope=self.scope, source=source)
         return Response(
             {
-                "deletions": HeldFields(held).data if held else None,
+                "deletions": HeldFields(waiting).data if waiting else None,
                 "items": ItemFaultFields(faults_listed(scope=self.scope, source_id=source_id), many=True).data,
             }
         )

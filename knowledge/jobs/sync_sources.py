@@ -112,13 +112,13 @@ class _Run:
 
     def _rest(self, position: int, seconds: float) -> Checkpoint:
         """The source is listed again after a rest, and what was taken from it is found unchanged."""
-        before, taken = self.work.checkpoint, self.report.new + self.report.changed
-        rests = before.get("rests", 0) + 1 if taken == before.get("taken", 0) else 1
+        before, registered = self.work.checkpoint, self.report.new + self.report.changed
+        rests = before.get("rests", 0) + 1 if registered == before.get("registered", 0) else 1
         data = {
             "position": position,
             "counts": before.get("counts", RunReport().checkpoint()),
             "rests": rests,
-            "taken": taken,
+            "registered": registered,
         }
         return self._checkpoint(None, data=data, rest_seconds=seconds)
 

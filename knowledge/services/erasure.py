@@ -30,8 +30,8 @@ def reader_names_forget(user: User) -> None:
 
 def _name_forget(tenant_id: int, name: str, pseudonym: str) -> None:
     """In what sources said of documents, and in the lists that were made of it."""
-    said = Q(handled__security__acl__icontains=name) | Q(handled__security__item__icontains=name)
-    documents = Document.objects.select_for_update().filter(said, tenant=tenant_id)
+    naming = Q(handled__security__acl__icontains=name) | Q(handled__security__item__icontains=name)
+    documents = Document.objects.select_for_update().filter(naming, tenant=tenant_id)
     for row in documents.only("pk", "handled").order_by("pk").iterator(chunk_size=500):
         security = row.handled["security"]
         renamed = {key: name_replaced(security[key], name, pseudonym) for key in ("acl", "item") if key in security}

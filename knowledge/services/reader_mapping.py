@@ -35,10 +35,9 @@ class MappedReaders:
 
     def shared_with(self, other: MappedReaders) -> MappedReaders:
         """Who is named by both; names that name nobody come along."""
-        mine, theirs = EVERYBODY_GROUP in self.groups, EVERYBODY_GROUP in other.groups
         unknown = [*self.unknown, *other.unknown]
-        if mine or theirs:
-            rest = other if mine else self
+        if EVERYBODY_GROUP in self.groups | other.groups:
+            rest = other if EVERYBODY_GROUP in self.groups else self
             return MappedReaders(set(rest.users), set(rest.groups), unknown)
         return MappedReaders(self.users & other.users, self.groups & other.groups, unknown)
 

@@ -94,9 +94,9 @@ def rights_check(*, scope: Scope, knowledge_set: KnowledgeSet, rights: str) -> N
     if rights != KnowledgeSet.Rights.SET:
         return
     managed = sources_managed(scope=scope).order_by().values("pk")
-    named = Document.objects.filter(sets=knowledge_set, deleted=None, source_readers__isnull=False)
+    with_readers = Document.objects.filter(sets=knowledge_set, deleted=None, source_readers__isnull=False)
     composed = SetSource.objects.filter(knowledge_set=knowledge_set)
-    if named.exclude(source__in=managed).exists() or composed.exclude(source__in=managed).exists():
+    if with_readers.exclude(source__in=managed).exists() or composed.exclude(source__in=managed).exists():
         raise NotAllowedError("rights_of_sources")
 
 

@@ -99,9 +99,9 @@ def _closed_by_source(scope: Scope, documents: Sequence[Document], add: Knowledg
     """Documents whose sources say who may read them, and that a set which ignores this would open to others."""
     if add is None or add.rights != KnowledgeSet.Rights.SET:
         return set()
-    named = {document.pk: document.source_id for document in documents if document.source_readers_id is not None}
-    managed = set(sources_managed(scope=scope).filter(pk__in=named.values()).values_list("pk", flat=True))
-    return {pk for pk, source_id in named.items() if source_id not in managed}
+    source_ids = {document.pk: document.source_id for document in documents if document.source_readers_id is not None}
+    managed = set(sources_managed(scope=scope).filter(pk__in=source_ids.values()).values_list("pk", flat=True))
+    return {pk for pk, source_id in source_ids.items() if source_id not in managed}
 
 
 def _held(documents: Sequence[Document]) -> dict[int, set[int]]:

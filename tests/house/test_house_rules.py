@@ -25,7 +25,7 @@ NO_RIGHTS_INVOLVED = {
     "reading_options",
     "site_options",
     "documents_in_any",
-    "readers_condition",
+    *("readers_condition", "keepers_condition", "source_condition", "named_in_opened"),
     "is_replaced",  # a reason to look, never to tell
     "lexicon_of_index",  # what entries hold; what of it somebody may use is asked by searches
     "lexicon_of_version",

@@ -127,8 +127,8 @@ def held_deletions(*, scope: Scope, source: Source) -> Held | None:
     if hold is None or not hold.documents:
         return None
     rows = Document.objects.filter(pk__in=hold.documents, deleted=None)
-    shown = rows if scope.administers == "everything" else rows.filter(clearance__lte=scope.clearance)
-    examples = tuple(shown.order_by("pk").values_list("title", flat=True)[:EXAMPLES])
+    cleared = rows if scope.administers == "everything" else rows.filter(clearance__lte=scope.clearance)
+    examples = tuple(cleared.order_by("pk").values_list("title", flat=True)[:EXAMPLES])
     return Held(count=rows.count(), total=hold.total, examples=examples)
 
 
