@@ -10,6 +10,7 @@ import html
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
+from datetime import date
 from functools import partial
 from typing import Any, ClassVar
 from urllib.parse import urlsplit
@@ -152,7 +153,7 @@ def _page_read(fetcher: Fetcher, link: str, stamp: Stamp, last: Stamp) -> Fetche
 
 
 def _date(parsed: time.struct_time | None) -> str:
-    return time.strftime("%Y-%m-%d", parsed) if parsed else ""
+    return date(*parsed[:3]).isoformat() if parsed else ""
 
 
 def _file_stem(title: str) -> str:

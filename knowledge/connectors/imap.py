@@ -11,7 +11,7 @@ import binascii
 import quopri
 import ssl
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass, field
 from email.message import Message
 from email.parser import BytesHeaderParser
@@ -204,8 +204,8 @@ def _head(folder: str, uid: int, answer: dict[bytes, Any]) -> MailHead:
     raw = next((value for key, value in answer.items() if key.startswith(b"BODY[HEADER")), b"") or b""
     message = BytesHeaderParser().parsebytes(raw)
     shape = _Shape()
-    if (structure := answer.get(b"BODYSTRUCTURE")) is not None:
-        _walk(structure, "", shape, depth=0)
+    with suppress(IndexError, TypeError, ValueError):  # a server that describes a message in its own way
+        _walk(answer.get(b"BODYSTRUCTURE"), "", shape, depth=0)
     ids = _ids(header_text(message, "References")) or _ids(header_text(message, "In-Reply-To"))
     headers = [header_text(message, name) for name in ("From", "To", "Cc")]
     people = [address.lower() for _name, address in getaddresses(headers) if "@" in address]

@@ -105,6 +105,8 @@ def _coded_errors() -> Iterator[None]:
         if problem.status_code in REFUSED:
             raise ConnectorError("credentials") from None
         raise SourceUnreachableError("because", problem=_words(problem)) from problem
+    except (AttributeError, TypeError):  # an answer of something else, which its library does not look at
+        raise ConnectorError("address") from None
     except AzureError as problem:
         raise SourceUnreachableError("because", problem=_words(problem)) from problem
 

@@ -101,7 +101,7 @@ def _entry(path: str, answer: etree._Element) -> StoredFile | StoredFolder:
 def _date(text: str) -> str:
     try:
         return parsedate_to_datetime(text).date().isoformat()
-    except ValueError:
+    except (ValueError, TypeError, OverflowError):
         return ""
 
 

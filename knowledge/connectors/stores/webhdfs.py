@@ -34,7 +34,10 @@ class WebHdfsStore(Store):
             self._usual = {"delegation": secrets["token"]}
 
     def files(self) -> Iterator[StoredFile | UnreadableItem]:
-        yield from walk(self._listing)
+        try:
+            yield from walk(self._listing)
+        except (KeyError, TypeError, ValueError, OverflowError, AttributeError):  # JSON of something else
+            raise ConnectorError("no_webhdfs") from None
 
     def content(self, file: StoredFile, *, most_bytes: int) -> bytes:
         reply = self._asked(file.path, op="OPEN", length=str(most_bytes + 1))

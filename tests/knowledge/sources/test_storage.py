@@ -200,6 +200,19 @@ def test_a_signature_that_s3_refuses_is_said():
         items_of(Shelf(location=f"s3+http://127.0.0.1:{port}/shelf", fill=lambda files: None))
 
 
+class _Strange(QuietHandler):
+    def do_GET(self) -> None:
+        self.reply(200, b'{"DirectoryListing": {"partialListing": [], "FileStatuses": 7}}', Content_Type="text/xml")
+
+    do_PROPFIND = do_GET
+
+
+@pytest.mark.parametrize("scheme", ["s3", "webdav", "webhdfs", "azure"])
+def test_a_server_that_answers_something_else_is_said(scheme):
+    with handled(_Strange) as port, pytest.raises((ConnectorError, SourceUnreachableError)):
+        items_of(Shelf(location=f"{scheme}+http://127.0.0.1:{port}/shelf/room", fill=lambda files: None))
+
+
 class _Sending(QuietHandler):
     """Sends everybody to the place where clouds keep their secrets."""
 
