@@ -72,7 +72,7 @@ def test_a_file_or_its_folder_counts(folder):
 def test_an_encoding_counts_where_its_vocabulary_is(folder):
     with pytest.raises(ModelInvalidError) as refused:
         tokenizer_check("cl100k_base")
-    assert refused.value.data["reason"] == "tokenizer_encoding"
+    assert refused.value.reason == "tokenizer_encoding"
     file = folder / "tiktoken" / "cl100k_base.tiktoken"
     file.parent.mkdir(parents=True)
     file.write_bytes(b"".join(base64.b64encode(bytes([byte])) + f" {byte}\n".encode() for byte in range(256)))
@@ -109,7 +109,7 @@ def test_what_is_no_tokenizer_is_refused_with_its_reason(folder, name, reason, m
     with pytest.raises(ModelInvalidError) as refused:
         tokenizer_check(name)
 
-    assert refused.value.data["reason"] == reason
+    assert refused.value.reason == reason
 
 
 def test_a_file_is_read_once_and_again_when_it_has_changed(folder, monkeypatch):
@@ -175,12 +175,12 @@ def test_prompts_are_counted_by_the_tokenizer_of_the_model_that_writes(root, fol
     usual = model_registry.counter()
     assert writing_counter() is usual
 
-    registered(root, "small", "http://127.0.0.1:9/v1", tokenizer="words.json")
+    registered(root, "small", "http://127.0.0.1:8009/v1", tokenizer="words.json")
 
     assert writing_counter().count(TEXT) == 4
     assert writing_counter() is writing_counter() is counter_of_model("small")
     assert counter_of_model("another") is model_registry.counter() is usual  # passages are cut as before
-    registered(root, "large", "http://127.0.0.1:9/v1", purposes=("advanced",))
+    registered(root, "large", "http://127.0.0.1:8009/v1", purposes=("advanced",))
     assert writing_counter().count(TEXT) == usual.count(TEXT) > 4  # either of them may get the prompt
 
 
@@ -211,7 +211,7 @@ def test_a_tokenizer_is_checked_before_it_is_stored_and_told_to_the_log(root, fo
     assert not LanguageModel.objects.exists()
     tokenizer_make(folder / "words.json")
 
-    registered(root, "small", "http://127.0.0.1:9/v1", tokenizer="words.json")
+    registered(root, "small", "http://127.0.0.1:8009/v1", tokenizer="words.json")
 
     event = AuditEvent.objects.filter(action="model.create").latest("pk")
     assert event.details["after"]["tokenizer"] == "words.json"
