@@ -36,6 +36,7 @@ NO_RIGHTS_INVOLVED = {
     *("switch_spec", "reranker_spec"),  # which models of the site
     *("entity_confidence", "sentences_of", "mentions_together", "curated_ids"),  # of what is given
     *("triples_with_words", "triples_around", "entity_key_of"),  # of facts that are given
+    "summaries_after",  # of passages that are given, which the asker may search
     *TEXTS_AND_LABELS,
 }
 # who may call those of them that read facts: a task, and a page whose rows come from `triples_askable`
