@@ -18,6 +18,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from ragcore.model_file.memory import available_bytes
 from ragcore.training.whole_model.errors import TuneRefusedError
 from ragcore.training.whole_model.plan import (
@@ -25,10 +27,12 @@ from ragcore.training.whole_model.plan import (
     BEFORE,
     MODEL,
     PACKAGED,
+    SCALED_EXAMPLES,
     STATE,
     TuneData,
     TunePlan,
     conflicts,
+    fitting_scale,
     json_write,
     plan_read,
 )
@@ -110,7 +114,11 @@ def _prepared(plan: TunePlan, data: TuneData, begin: Path) -> Any:
     texts = [text for one in examples for text in (one.question, one.passage, *one.negatives)]
     encoder = TunedEncoder(begin, plan, texts)
     questions = encoder.questions([example.question for example in examples], told("loading", len(examples)))
-    return Tuning(encoder, data, conflicts(examples, questions))
+    related = conflicts(examples, questions)
+    some = np.linspace(0, len(examples) - 1, min(SCALED_EXAMPLES, len(examples))).astype(int)
+    passages = encoder.passages([examples[place].passage for place in some])
+    scale = fitting_scale(questions[some] @ passages.T, related[np.ix_(some, some)])
+    return Tuning(encoder, data, related, scale)
 
 
 def told(phase: str, total: int) -> Callable[[int], None]:

@@ -25,14 +25,16 @@ SEED = 7
 class Tuning:
     """A training at some step."""
 
-    def __init__(self, encoder: TunedEncoder, data: TuneData, related: Bools) -> None:
+    def __init__(self, encoder: TunedEncoder, data: TuneData, related: Bools, scale: float) -> None:
         self.encoder, self.data, self.related = encoder, data, related
         self.settings = encoder.plan.settings
         self.losses: list[float] = []
         torch.manual_seed(SEED)
         self.parameters = encoder.trained()
         self.optimiser = torch.optim.AdamW(self.parameters.values(), lr=self.settings.rate, weight_decay=0.0)
-        ranking = CachedMultipleNegativesRankingLoss(encoder.model, mini_batch_size=TEXTS_AT_ONCE[encoder.device])
+        ranking = CachedMultipleNegativesRankingLoss(
+            encoder.model, scale=scale, mini_batch_size=TEXTS_AT_ONCE[encoder.device]
+        )
         self.loss: Any = MatryoshkaLoss(encoder.model, ranking, widths(encoder.dimensions))
         self.batches = [
             (epoch, batch)
@@ -61,7 +63,7 @@ class Tuning:
         if all(wrong):
             columns.append([plan.document_prefix + text for text in wrong])
         for group in self.optimiser.param_groups:
-            group["lr"] = self.settings.rate * self.scale(self.step)
+            group["lr"] = self.settings.rate * self.rate_share(self.step)
         self.encoder.model.train()
         with torch.autocast(self.encoder.device, dtype=torch.bfloat16, enabled=self.encoder.device == "cuda"):
             value = self.loss([self.encoder.features(column) for column in columns], torch.empty(0))
@@ -72,7 +74,7 @@ class Tuning:
         self.losses.append(round(float(value.detach()), 5))
         return self.losses[-1]
 
-    def scale(self, step: int) -> float:
+    def rate_share(self, step: int) -> float:
         """0 to 1: what the rate is multiplied with."""
         warm_up = max(1, round(self.settings.warm_up * len(self.batches))) if self.settings.warm_up else 0
         if step < warm_up:

@@ -22,6 +22,9 @@ PLAN, DATA, STATE, BEFORE, AFTER, MODEL = "plan.json", "data.json", "state.pt", 
 RELATED = 0.5  # cosine of two questions, less what all questions have in common, from which one's passages may answer
 # the other; the model's own cosines would not do: those of unrelated texts are .7 and more in some models
 
+SCALES = (20.0, 30.0, 50.0, 70.0, 100.0)  # of cosines in the loss; models were trained with one of about this size
+SCALED_EXAMPLES = 64  # with which the scale is chosen
+
 Bools = npt.NDArray[np.bool_]
 
 
@@ -119,6 +122,23 @@ def json_read(path: Path) -> dict[str, Any]:
     """An object that `json_write` has written."""
     content: dict[str, Any] = json.loads(path.read_text(encoding="utf-8", errors="surrogatepass"))
     return content
+
+
+# ── the loss ────────────────────────────────────────────────────────────────────────────────────
+
+
+def fitting_scale(cosines: npt.NDArray[np.float32], related: Bools) -> float:
+    """The one of SCALES with which the model as it is has the least loss (temperature scaling, Guo et al. 2017).
+
+    `cosines`: float32[n, n] of questions and passages, right ones on the diagonal. A scale that is not that of the
+    model would first of all spread its vectors apart, and cost it what it knows.
+    """
+    others = np.where(related & ~np.eye(len(related), dtype=bool), -1.0, cosines.astype(np.float64))
+    losses = [
+        float((np.log(np.exp(scale * (others - 1)).sum(axis=1)) - scale * (np.diagonal(others) - 1)).mean())
+        for scale in SCALES
+    ]
+    return SCALES[int(np.argmin(losses))]
 
 
 # ── batches ─────────────────────────────────────────────────────────────────────────────────────

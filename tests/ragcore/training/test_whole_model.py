@@ -19,6 +19,7 @@ from ragcore.training.whole_model.plan import (
     TuneSettings,
     batches,
     conflicts,
+    fitting_scale,
     negatives,
     plan_read,
     plan_write,
@@ -116,6 +117,17 @@ def test_what_is_written_is_read_again(tmp_path):
     assert not list(tmp_path.glob("*.part"))
 
 
+@pytest.mark.parametrize(("between", "scale"), [(0.02, 70), (0.4, 20)], ids=["vectors in one corner", "vectors apart"])
+def test_the_scale_of_the_loss_is_that_of_the_model(between, scale):
+    """Right passages are nearer by as much as noise, as with a model whose cosines differ by so much."""
+    draw = np.random.default_rng(1)
+    cosines = (0.5 + between * (draw.normal(size=(48, 48)) * 0.6 + 0.4 * np.eye(48))).astype(np.float32)
+    related = np.eye(48, dtype=bool)
+    cosines[3, 4], related[3, 4] = 1.0, True  # one that may be right as well does not count
+
+    assert fitting_scale(cosines, related) == scale
+
+
 # ── judging ─────────────────────────────────────────────────────────────────────────────────────
 
 
@@ -166,7 +178,7 @@ def test_the_rate_rises_and_falls(begin):
     tuning = tuning_of(begin)
     steps = len(tuning.batches)
 
-    scales = [tuning.scale(step) for step in range(steps)]
+    scales = [tuning.rate_share(step) for step in range(steps)]
 
     top = round(steps * SETTINGS.warm_up) - 1
     assert top >= 1  # questions that are alike are apart, so there are more batches than 4 an epoch
