@@ -212,8 +212,8 @@ def test_everything_of_a_set_arrives(owner, plans, there):
     GoldenCase.objects.create(golden_set=golden, question="Other?", relevant=["of-another-set"])
     answer_approve(scope=scope, actor=owner, question="How long?", answer="99 hours [1].", chunks=[replaced])
 
-    anna_there = make_user("anna", tenant=there.tenant)
-    made = imported(there, exported(owner, plans))
+    anna_there = make_user("anna.there", tenant=there.tenant)
+    made = imported(there, exported(owner, plans), people={"user:anna": "anna.there"})
 
     here = {row.external_id: row for row in Document.objects.filter(sets=made)}
     assert set(here) == set(documents)
