@@ -285,7 +285,8 @@ class PairCollection:
 
     def _summaries(self) -> int | None:
         """What the index says of a passage in short, for the passage."""
-        rows = summaries_after(self.passages.rows(), self._state.place, most=SUMMARIES_AT_ONCE)
+        whose: dict[str, Any] = {"scope": self.scope, "set_id": self.home.pk}
+        rows = summaries_after(self._state.place, **whose, most=SUMMARIES_AT_ONCE)
         for entry, chunk, document, text in rows:
             self._state.made.add((3, entry), _pair(text, {chunk: document}, "summary"))
         return rows[-1][0] if rows else None

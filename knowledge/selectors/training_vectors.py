@@ -8,12 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from django.db.models import QuerySet
-
 from accounts.scope import Scope
 from knowledge import model_registry
 from knowledge.indexes.training_vectors import PassageVectors, passage_vectors_load
-from knowledge.models import Chunk, EntryText, IndexEntry
+from knowledge.models import EntryText, IndexEntry
+from knowledge.selectors.documents import documents_askable
 from knowledge.selectors.visibility import visible_to
 from ragcore.ports import FloatArray
 
@@ -44,12 +43,14 @@ def passage_vectors(*, scope: Scope, set_id: int) -> PassageVectors:
     return passage_vectors_load(scope=scope, visible=visible, model=space_name(scope=scope), limit=MOST_ENTRIES)
 
 
-def summaries_after(chunks: QuerySet[Chunk], entry: int, *, most: int) -> list[tuple[int, int, int, str]]:
-    """(entry, chunk, document, text) of the next entries that sum up one of these chunks, by id.
-
-    `chunks`: those that the asker may search.
+def summaries_after(entry: int, *, scope: Scope, set_id: int, most: int) -> list[tuple[int, int, int, str]]:
+    """(entry, chunk, document, text) of the next entries that sum up a passage of the set which the asker may search,
+    by id.
     """
-    entries = IndexEntry.objects.filter(chunk__in=chunks.order_by(), representation="summary", pk__gt=entry)
-    rows = list(entries.order_by("pk").values_list("pk", "chunk_id", "version__document_id")[:most])
+    live = documents_askable(scope=scope, sets=[set_id]).order_by().values("live_version_id")
+    entries = IndexEntry.objects.filter(version_id__in=live, representation="summary", chunk__retired=None)
+    rows = list(
+        entries.filter(pk__gt=entry).order_by("pk").values_list("pk", "chunk_id", "version__document_id")[:most]
+    )
     texts = dict(EntryText.objects.filter(entry_id__in=[row[0] for row in rows]).values_list("entry_id", "text"))
     return [(*row, texts.get(row[0], "")) for row in rows]

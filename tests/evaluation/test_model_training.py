@@ -31,7 +31,8 @@ from evaluation.services.trainings import training_jobs
 from evaluation.services.tuning_process import work_folder
 from evaluation.training_errors import ModelTrainingError
 from feedback.models import Vote
-from knowledge.models import Chunk, ModelTraining, SearchModel
+from knowledge.models import Chunk, Document, EntryText, IndexEntry, ModelTraining, SearchModel
+from knowledge.selectors.training_vectors import summaries_after
 from knowledge.services.embedder_switch import switch_start
 from knowledge.services.search_models import search_model_delete, search_model_test
 from ragcore.training.whole_model.plan import AFTER, BEFORE, MODEL, TuneSettings, json_write, plan_read
@@ -214,6 +215,21 @@ def test_a_helpful_answer_teaches_its_text_its_references_and_other_forms_of_its
     assert ("who repairs it", "It is repaired in the workshop.") in told
     forms = {question for question, _text in told if question in ("and this one?", "repair of it")}
     assert forms == ({"and this one?", "repair of it"} if is_long else set())
+
+
+def test_summaries_are_pairs_with_their_passages_within_rights(admin, radio):
+    entry = IndexEntry.objects.select_related("version").filter(version__document__title=WORDS[0]).first()
+    IndexEntry.objects.filter(pk=entry.pk).update(representation="summary")
+    EntryText.objects.create(entry_id=entry.pk, text="Where antennas are repaired")
+    other = make_user("other", tenant=admin.tenant, clearance=0)
+    whose = {"set_id": radio.pk, "most": 5}
+
+    rows = summaries_after(0, scope=scope_for(admin), **whose)
+
+    assert rows == [(entry.pk, entry.chunk_id, entry.version.document_id, "Where antennas are repaired")]
+    assert summaries_after(entry.pk, scope=scope_for(admin), **whose) == []
+    Document.objects.filter(pk=entry.version.document_id).update(clearance=3)
+    assert summaries_after(0, scope=scope_for(other), **whose) == []
 
 
 # ── refusals ────────────────────────────────────────────────────────────────────────────────────
