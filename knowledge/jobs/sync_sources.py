@@ -206,7 +206,8 @@ class _Run:
                 stored = clock()
         yield self._checkpoint(None)  # whoever has lost the run deletes nothing
         sync.finish()
-        source_settle(source_id=source.pk)
+        if sync.has_changed or self.work.attempt > 1 or self.job.run.trigger != "schedule":
+            source_settle(source_id=source.pk)  # an earlier worker may have brought something; a person wants it done
 
     def _check_hours(self, hours: str) -> None:
         """A run of the schedule goes on when the source may be read again; one that a person started just goes on."""

@@ -6,10 +6,10 @@ source are read at once, as numbers: some twenty bytes of each document.
 
 from __future__ import annotations
 
-import hashlib
 import json
-from collections.abc import Sequence
 from typing import Any
+
+from django.db.models.fields.json import KeyTextTransform, KeyTransform
 
 from knowledge.connectors.items import Item, Stamp
 from knowledge.models import Document, Source
@@ -37,9 +37,9 @@ class KnownItems:
                 return False
             self._load()
         key = item_key(item.external_id)
-        if (self._stamps or {}).get(key) != _number(item.stamp):
+        if (self._stamps or {}).get(key) != hash(_stamp_text(item.stamp)):
             return False
-        return item.readers is None or self._readers.get(key) == _number(readers_of_item(item))
+        return item.readers is None or self._readers.get(key) == hash(_text(readers_of_item(item)))
 
     def document(self, external_id: str) -> Document | None:
         """The document of an item, with its stamp."""
@@ -49,13 +49,14 @@ class KnownItems:
     def _load(self) -> None:
         self._stamps = {}
         rows = Document.objects.filter(source=self._source, deleted=None).exclude(external_id="")
-        columns = ("external_id", "handled__seen", "handled__security__item")
-        for external_id, stamp, readers in rows.values_list(*columns).iterator(chunk_size=ROWS_AT_ONCE):
+        texts = (KeyTextTransform("seen", "handled"), KeyTextTransform("item", KeyTransform("security", "handled")))
+        columns = rows.values_list("external_id", *texts)
+        for external_id, stamp, readers in columns.iterator(chunk_size=ROWS_AT_ONCE):
             if stamp:
                 key = item_key(external_id)
-                self._stamps[key] = _number(stamp)
+                self._stamps[key] = hash(stamp)
                 if readers is not None:
-                    self._readers[key] = _number(readers)
+                    self._readers[key] = hash(readers)
 
 
 def readers_of_item(item: Item) -> list[str] | None:
@@ -70,14 +71,14 @@ def stamp_of(document: Document | None) -> Stamp:
 
 
 def item_key(external_id: str) -> int:
-    """64 bits of a hash: a million items take some tens of megabytes."""
-    return _hashed(external_id.encode())
+    """64 bits of a hash, the same within a process: a million items take some tens of megabytes."""
+    return hash(external_id)
 
 
-def _number(value: Stamp | Sequence[str] | None) -> int:
-    plain: Any = dict(value) if isinstance(value, dict) else value
-    return _hashed(json.dumps(plain, sort_keys=True, separators=(",", ":")).encode())
+def _stamp_text(stamp: Stamp) -> str:
+    """A stamp as PostgreSQL writes it: short keys first. One that it writes otherwise is looked up by itself."""
+    return _text({key: stamp[key] for key in sorted(stamp, key=lambda key: (len(key), key))})
 
 
-def _hashed(content: bytes) -> int:
-    return int.from_bytes(hashlib.blake2b(content, digest_size=8).digest(), "big")
+def _text(value: Any) -> str:
+    return json.dumps(value, ensure_ascii=False)

@@ -82,6 +82,7 @@ class ItemSync:
         self._end: ListEnd | None = None
         self._is_complete = True
         self._called_for = self._versions = 0
+        self.has_changed = False  # documents are new, others, or elsewhere
 
     def take(self, item: Listed) -> bool:
         """Process one item; False if the limit of the source is reached. Raises SourceBusyError."""
@@ -149,7 +150,7 @@ class ItemSync:
 
     def _is_wanted(self, path: str) -> bool:
         included = not self.options.include or glob_matches(path, self.options.include)
-        return included and not glob_matches(path, self.options.exclude)
+        return included and not (self.options.exclude and glob_matches(path, self.options.exclude))
 
     def _take(self, item: Item) -> None:
         if not self.rereads and self.known.is_unchanged(item):
@@ -174,6 +175,7 @@ class ItemSync:
                 document_rename(document_id=document.pk, file_name=fetched.name, path=item.external_id)
             return
         self._register(item, fetched)
+        self.has_changed = True
         self.report.changed += document is not None
         self.report.new += document is None
 
@@ -222,6 +224,7 @@ class ItemSync:
         document = self.known.document(item.was)
         if document is None or self.known.document(item.external_id) is not None:
             return
+        self.has_changed = True
         with job_writing(self.work):
             Document.objects.filter(pk=document.pk).update(external_id=item.external_id)
             document_rename(document_id=document.pk, file_name=item.name, path=item.external_id)

@@ -11,6 +11,7 @@ from knowledge.connector_errors import ItemOfSourceError, SourceBusyError, Sourc
 from knowledge.models import Document, ItemFault, Source
 from knowledge.services.sources import pacing, source_run_start, source_update
 from knowledge.services.sources.item_faults import MOST_TRIES
+from knowledge.services.sources.known_items import KnownItems
 from knowledge.services.sources.pacing import Pace, opens_at
 from knowledge.services.sources.sync_runs import EVERYTHING, WHOLE_LIST, run_open, sources_start_due
 from tests.factories import scope_of
@@ -149,6 +150,25 @@ def test_options_that_take_other_items_make_the_next_list_a_whole_one(owner, pla
 
     assert here(source) == ["a", "c"]
     assert place.reads == {"a": 1, "c": 1}
+
+
+def test_in_a_long_list_what_has_not_changed_is_known_without_looking_it_up(owner, place, monkeypatch):
+    monkeypatch.setattr("knowledge.services.sources.known_items.ONE_BY_ONE", 0)
+    for name in ("a", "c"):
+        place.put(name, f"Page {name}.", ["user:é", "group:x"])
+    source = scripted_source(owner)
+    run(owner, source)
+    place.put("b", "Page b, changed.")
+    place.things["c"].readers = ["group:x"]
+    looked_up = []
+    document = KnownItems.document
+    monkeypatch.setattr(KnownItems, "document", lambda known, name: looked_up.append(name) or document(known, name))
+
+    job = run_as(owner, source, WHOLE_LIST)
+
+    assert looked_up == ["b", "c"]
+    assert counts(job) == {"found": 3, "changed": 1, "unchanged": 2}
+    assert Document.objects.get(external_id="c").source_readers.names == ["group:x"]
 
 
 # ── rests, rate, hours ──────────────────────────────────────────────────────────────────────────
