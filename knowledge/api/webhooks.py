@@ -120,7 +120,7 @@ class WebhookViewSet(ViewSet):
 
         The signature is `sha256=` and the HMAC-SHA256, in hexadecimal, of `{timestamp}.{body}` under the secret of the
         source; the timestamp is in seconds. Each signature is valid for five minutes, once. A source that is read from
-        a system takes that system's own signed calls: its next run begins within a minute, and the body is not read.
+        a system takes that system's own signed calls: a run of it starts, and the body is not read.
         """
         data: Any = request.data  # empty, or what SignedBytesParser made of it
         body: bytes = data["body"] if data else b""

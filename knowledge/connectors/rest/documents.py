@@ -65,7 +65,7 @@ class DocumentMaker:
         if not stamp and self._is_whole():
             stamp = self._content(values, title).stamp
         parent = text_of(value_of(described.parent, raw))
-        relations = [ItemRelation(kind="belongs_to", external_id=self.external_id(parent, described.parent_list))]
+        relations = (ItemRelation(kind="belongs_to", external_id=self.external_id(parent, described.parent_list)),)
         read = partial(self._file if described.file else self._text, values, title, stamp)
         return Item(
             external_id=external_id,
