@@ -61,6 +61,11 @@ def asked(corpus):
     return ask
 
 
+def plain(answer):
+    """The text without what makes a figure bold."""
+    return answer["answer"].replace("*", "")
+
+
 def found(user, query, **filters):
     result = retrieve(scope=scope_of(user), request=RetrievalRequest(query=query, filters=Filters(**filters)))
     return {candidate.passage.external_id for candidate in result.state.candidates}
@@ -69,8 +74,8 @@ def found(user, query, **filters):
 async def test_only_the_edition_that_holds_is_cited(asked):
     answer = await asked(QUESTION)
 
-    assert "55 euros" in answer["answer"]
-    assert "40 euros" not in answer["answer"]
+    assert "55 euros" in plain(answer)
+    assert "40 euros" not in plain(answer)
     assert "allowance-2024" not in {citation["external_id"] for citation in answer["citations"]}
     assert all(citation["replaced_by"] is None for citation in answer["citations"])
 
@@ -82,7 +87,7 @@ async def test_an_older_edition_is_cited_where_it_is_asked_for_and_marked(asked,
 
     answer = await asked(question, filters=filters)
 
-    assert "40 euros" in answer["answer"]
+    assert "40 euros" in plain(answer)
     marked = [one["replaced_by"] for one in answer["citations"] if one["document_id"] == older.pk]
     newer = corpus.documents["allowance-2026"]
     assert marked
