@@ -92,7 +92,7 @@ def ids_sql(rows: QuerySet[Any]) -> tuple[str, dict[str, Any]]:
     try:
         text, values = rows.order_by().values("pk").query.sql_with_params()
     except EmptyResultSet:  # the ORM sees by itself that there are none
-        return "SELECT NULL::bigint WHERE false", {}
+        return "SELECT NULL::bigint AS pk WHERE false", {}
     parts = text.split("%s")
     query = "".join(part + (f"%(v{i})s" if i < len(values) else "") for i, part in enumerate(parts))
     return query, {f"v{i}": _plain(value) for i, value in enumerate(values)}

@@ -387,7 +387,7 @@ def test_the_number_of_queries_does_not_grow_with_the_documents(world, alice, dj
 def test_the_number_of_queries_does_not_grow_with_the_passages(world, alice, django_assert_max_num_queries):
     document = document_make(set_make(world.alice), chunks=50)
 
-    with django_assert_max_num_queries(13):  # key, its use, groups, passages; document, rights, readers; the log
+    with django_assert_max_num_queries(14):  # key, its use, groups, passages; document, rights, readers, sets; the log
         assert len(alice.get(f"{DOCUMENTS}/{document.pk}/chunks").json()) == 50
 
 

@@ -44,8 +44,9 @@ from knowledge.services.set_files.importing import (
 from knowledge.services.triples import triples_import
 from knowledge.set_file_errors import MappingInvalidError, SetFileInvalidError, SetFileStateError, SetNotExportableError
 from tests.factories import ingest, make_set, make_tenant, make_user, scope_of
-from tests.work.contract import KindContract, killed, work_off
+from tests.work.contract import KindContract, killed, lease_lapse, once_before_a_checkpoint, work_off
 from work.models import Job
+from work.runner import slice_run
 
 SITES = ("Elm", "Oak", "Birch", "Cedar", "Maple", "Ash", "Pine", "Larch", "Alder", "Willow")
 TEXTS = {
@@ -475,6 +476,22 @@ class TestExport(KindContract):
 
     def whole(self) -> Any:
         return self.outcome(work_off(self.start()))
+
+    def test_a_stale_worker_writes_nothing_after_another_one_took_the_job_over(self, monkeypatch) -> None:
+        """The stale one has the file; the other one is put off until that has seen that the job is lost."""
+        job = self.start()
+
+        def successor() -> None:
+            lease_lapse(job)
+            slice_run(job_id=job.pk)
+
+        once_before_a_checkpoint(monkeypatch, successor)
+        assert slice_run(job_id=job.pk)
+
+        job.refresh_from_db()
+        assert (job.state, job.done, job.error_code) == ("queued", 0, "set_file_busy")
+        Job.objects.filter(pk=job.pk).update(not_before=None)
+        assert self.outcome(work_off(job)) == self.whole()
 
 
 @pytest.mark.django_db
