@@ -212,7 +212,7 @@ def test_deletions_that_wait_are_listed_and_decided(alice, bob, radio, shelf, tm
     assert (
         bob.get(f"{one}/attention").status_code == bob.post(f"{one}/deletions", {"decision": "keep"}).status_code == 404
     )
-    assert alice.post(f"{one}/deletions", {"decision": "all"}, "json").status_code == 400
+    assert alice.post(f"{one}/deletions", {"decision": "all"}, "json").status_code == 422
     assert alice.post(f"{one}/deletions", {"decision": "delete"}, "json").json() == {"documents": 12}
     assert Document.objects.filter(source=made["id"], deleted=None).count() == 18
     assert alice.post(f"{one}/deletions", {"decision": "delete"}, "json").status_code == 404

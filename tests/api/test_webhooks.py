@@ -226,4 +226,4 @@ def test_readers_come_with_a_document_and_change_at_once_without_it(source, worl
 def test_a_change_of_readers_names_them(source):
     response = send(source, {"event": "readers", "external_id": "case/1"})
 
-    assert (response.status_code, list(fields_of(response))) == (400, ["readers"])
+    assert (response.status_code, list(fields_of(response))) == (422, ["readers"])
