@@ -79,7 +79,7 @@ class PrepareForm(forms.Form):
 
     def settings(self) -> TuneSettings:
         """As a training has them."""
-        values = {one.name: self.cleaned_data[one.name] for one in fields(TuneSettings)}
+        values = {field.name: self.cleaned_data[field.name] for field in fields(TuneSettings)}
         return TuneSettings(**{**values, "warm_up": values["warm_up"] / PERCENT})
 
 
@@ -125,10 +125,10 @@ class Shown:
     @property
     def estimate(self) -> dict[str, Any]:
         """How long it takes and what it needs, as words and numbers; {} where nothing was measured."""
-        told = self.row.figures.get("estimate")
-        if not told:
+        measured = self.row.figures.get("estimate")
+        if not measured:
             return {}
-        return {**told, "time": _minutes_words(told["seconds"]), "memory": size_words(told["memory_bytes"])}
+        return {**measured, "time": _minutes_words(measured["seconds"]), "memory": size_words(measured["memory_bytes"])}
 
     @property
     def examples(self) -> list[tuple[Any, int]]:
@@ -147,7 +147,7 @@ class Shown:
     def others(self) -> list[tuple[str, dict[str, float]]]:
         """(name, recall@10 before and after) with 384 numbers, and of texts about other subjects."""
         figures = self.row.figures
-        narrow = [(_("with 384 numbers"), one) for one in figures.get("dimensions", {}).values()]
+        narrow = [(_("with 384 numbers"), figure) for figure in figures.get("dimensions", {}).values()]
         return [*narrow, *([(_("texts about other subjects"), figures["general"])] if "general" in figures else [])]
 
     @property
@@ -168,13 +168,13 @@ def set_view(request: HttpRequest) -> HttpResponseBase:
     home = requested_set(request, request.GET.get("set", ""))
     rows = list(model_trainings_managed(scope=admin_scope(request)).filter(knowledge_set=home)[:SHOWN])
     jobs = training_jobs(rows, kind=TRAIN_MODEL)
-    shown = [Shown(row=row, job=jobs.get(row.pk)) for row in rows]
+    versions = [Shown(row=row, job=jobs.get(row.pk)) for row in rows]
     page = {
         "title": _("Embedding models trained with “%(name)s”") % {"name": home.shown_name},
         "set": home,
-        "versions": shown,
+        "versions": versions,
         "is_open": any(row.is_open for row in rows),
-        "is_working": any(one.is_working for one in shown),
+        "is_working": any(version.is_working for version in versions),
         "missing": _missing(),
         "bases": bases(),
         "origins": [(name, ORIGIN_WORDS[name], name in CHECKED) for name in ORIGINS],
@@ -218,8 +218,10 @@ def act_view(request: HttpRequest) -> HttpResponseBase:
         "cancel": (model_training_cancel, _("The training is cancelled; nothing has changed.")),
         "offer": (model_offer, _("The model is among the search models.")),
     }
-    act, done = acts[form.cleaned_data["act"]]
-    return run_action(request, lambda: act(**who, training_id=row.pk), done=done, back=_address(row.knowledge_set_id))
+    act, message = acts[form.cleaned_data["act"]]
+    return run_action(
+        request, lambda: act(**who, training_id=row.pk), done=message, back=_address(row.knowledge_set_id)
+    )
 
 
 def _address(set_id: int) -> str:
@@ -238,12 +240,12 @@ def _missing() -> str:
 def _settings_shown() -> list[dict[str, Any]]:
     """Number fields of the form with their defaults."""
     defaults = TuneSettings()
-    shown = []
+    settings = []
     for name, words in SETTINGS_WORDS.items():
         low, high = LIMITS[name]
         times = PERCENT if name == "warm_up" else 1
         step = "any" if name in ("rate", "warm_up") else "1"
-        shown.append(
+        settings.append(
             {
                 "name": name,
                 "words": words,
@@ -253,7 +255,7 @@ def _settings_shown() -> list[dict[str, Any]]:
                 "step": step,
             }
         )
-    return shown
+    return settings
 
 
 def _plain(value: float) -> str:

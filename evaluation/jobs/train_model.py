@@ -167,10 +167,10 @@ class ModelWork(PairWork[ModelTraining]):
         embedder = model_registry.embedder()
         starts = range(0, len(data.passages), EMBEDDED_AT_ONCE)
         rows = [embedder.embed_documents(data.passages[start : start + EMBEDDED_AT_ONCE]) for start in starts]
-        questions = [one.question for one in data.held_out]
+        questions = [case.question for case in data.held_out]
         starts = range(0, len(questions), EMBEDDED_AT_ONCE)
-        asked = [embedder.embed_queries(questions[start : start + EMBEDDED_AT_ONCE]) for start in starts]
-        recall, ndcg = ranked(data, np.vstack(asked), np.vstack(rows))
+        question_rows = [embedder.embed_queries(questions[start : start + EMBEDDED_AT_ONCE]) for start in starts]
+        recall, ndcg = ranked(data, np.vstack(question_rows), np.vstack(rows))
         return {"recall10": round(float(np.mean(recall)), 4), "ndcg10": round(float(np.mean(ndcg)), 4)}
 
 
@@ -225,7 +225,7 @@ def _move(source: Path, target: Path) -> None:
 def _leftovers_remove() -> None:
     """Folders of trainings that are over, or gone with their set."""
     folder = work_folder(0).parent
-    left = {int(one.name) for one in folder.glob("*") if one.name.isdecimal()} if folder.exists() else set()
-    kept = ModelTraining.objects.filter(pk__in=left, state=State.BUILDING).values_list("pk", flat=True)
-    for training_id in left - set(kept):
+    training_ids = {int(path.name) for path in folder.glob("*") if path.name.isdecimal()} if folder.exists() else set()
+    building = ModelTraining.objects.filter(pk__in=training_ids, state=State.BUILDING).values_list("pk", flat=True)
+    for training_id in training_ids - set(building):
         work_folder_remove(training_id)

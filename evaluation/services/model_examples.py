@@ -88,16 +88,16 @@ class _Maker:
     def __init__(self, *, scope: Scope, home: KnowledgeSet, stored: Sequence[Mapping[str, Any]]) -> None:
         self.home, self.stored = home, stored
         self.passages = SetPassages(scope=scope, set_id=home.pk)
-        self.groups = groups_of(document for one in stored for document in one["documents"])
-        groups = [[self._group(document) for document in one["documents"]] for one in stored]
+        self.groups = groups_of(document for row in stored for document in row["documents"])
+        groups = [[self._group(document) for document in row["documents"]] for row in stored]
         self.touches = folds_of(groups, folds=FOLDS, seed=home.code)
         if self.touches.shape[1] < 2:
             raise ModelTrainingError("documents")
         self.held: set[Hashable] = {
             group for of_pair, touch in zip(groups, self.touches, strict=True) if touch[0] for group in of_pair
         } - {group for of_pair, touch in zip(groups, self.touches, strict=True) if not touch[0] for group in of_pair}
-        wanted = {chunk for one in stored for chunk in (*one["chunks"], *one["hard"][:MOST_NEGATIVES])}
-        self.texts = self.passages.texts(sorted(wanted))
+        chunk_ids = {chunk for row in stored for chunk in (*row["chunks"], *row["hard"][:MOST_NEGATIVES])}
+        self.texts = self.passages.texts(sorted(chunk_ids))
 
     def _group(self, document: int) -> Hashable:
         return self.groups.get(document, document)
@@ -111,22 +111,22 @@ class _Maker:
 
     def examples(self) -> Iterator[_Pair]:
         """Of pairs about documents that are not held out."""
-        for one in self.stored:
-            if any(self._is_held(document) for document in one["documents"]):
+        for row in self.stored:
+            if any(self._is_held(document) for document in row["documents"]):
                 continue
-            hard = [self.texts[chunk] for chunk in one["hard"][:MOST_NEGATIVES] if chunk in self.texts]
+            hard = [self.texts[chunk] for chunk in row["hard"][:MOST_NEGATIVES] if chunk in self.texts]
             negatives = tuple(self.text(passage) for passage in hard if not self._is_held(passage.document))
-            right = [self.texts[chunk] for chunk in one["chunks"][:MOST_OF_QUESTION] if chunk in self.texts]
+            right = [self.texts[chunk] for chunk in row["chunks"][:MOST_OF_QUESTION] if chunk in self.texts]
             for passage in right:
-                if one["origin"] in FROM_USE and len(passage.text) <= LEAST_REFERENCE:
+                if row["origin"] in FROM_USE and len(passage.text) <= LEAST_REFERENCE:
                     continue
                 example = Example(
-                    question=one["question"],
+                    question=row["question"],
                     passage=self.text(passage),
-                    documents=tuple(one["documents"]),
+                    documents=tuple(row["documents"]),
                     negatives=negatives,
                 )
-                yield _Pair(example=example, origin=one["origin"])
+                yield _Pair(example=example, origin=row["origin"])
 
     def of_use(self) -> Iterator[_Pair]:
         """Of answers that people found helpful: the answer itself, and other forms of the question."""
@@ -134,15 +134,15 @@ class _Maker:
         by_message = {answer.message: answer for answer in answers}
         for message, text, forms in answer_texts(list(by_message)):
             answer = by_message[message]
-            documents = tuple(dict.fromkeys(one.document_id for one in answer.citations if one.document_id is not None))
+            documents = tuple(dict.fromkeys(row.document_id for row in answer.citations if row.document_id is not None))
             if any(self._is_held(document) for document in documents):
                 continue
             plain = " ".join(_MARKDOWN.sub("", _MARKERS.sub("", text)).split())
             if answer.is_whole and len(plain) >= LEAST_ANSWER:
                 example = Example(question=answer.question, passage=plain, documents=documents)
                 yield _Pair(example=example, origin="answer")
-            chunks = [one.chunk_id for one in answer.citations if one.chunk_id is not None][:MOST_OF_QUESTION]
-            references = [one for one in self.passages.texts(chunks).values() if len(one.text) > LEAST_REFERENCE]
+            chunks = [row.chunk_id for row in answer.citations if row.chunk_id is not None][:MOST_OF_QUESTION]
+            references = [row for row in self.passages.texts(chunks).values() if len(row.text) > LEAST_REFERENCE]
             for form in forms:
                 if form == answer.question or question_fault(form) not in ("", "pointing"):
                     continue
@@ -152,16 +152,16 @@ class _Maker:
 
     def to_judge(self) -> tuple[list[PassageText], list[HeldOut]]:
         """Passages to find among, and held-out questions: those that people have asked, where there are enough."""
-        rows = [one for one in self.stored if all(self._is_held(document) for document in one["documents"])]
-        asked = [one for one in rows if one["origin"] not in MADE]
-        rows = asked if len(asked) >= LEAST_HELD_OUT else rows
-        right = {chunk for one in rows for chunk in one["chunks"] if chunk in self.texts}
+        rows = [row for row in self.stored if all(self._is_held(document) for document in row["documents"])]
+        typed_rows = [row for row in rows if row["origin"] not in MADE]
+        rows = typed_rows if len(typed_rows) >= LEAST_HELD_OUT else rows
+        right = {chunk for row in rows for chunk in row["chunks"] if chunk in self.texts}
         rest = [chunk for chunk in self.passages.every(MOST_PASSAGES) if chunk not in right]
         chosen = self.passages.texts([*sorted(right), *rest[: max(0, MOST_PASSAGES - len(right))]])
         place = {chunk: at for at, chunk in enumerate(chosen)}
         held_out = [
-            HeldOut(question=one["question"], passages=places)
-            for one in rows
-            if (places := tuple(place[chunk] for chunk in one["chunks"] if chunk in place))
+            HeldOut(question=row["question"], passages=places)
+            for row in rows
+            if (places := tuple(place[chunk] for chunk in row["chunks"] if chunk in place))
         ]
         return list(chosen.values()), held_out

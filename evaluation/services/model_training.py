@@ -56,10 +56,10 @@ class Base:
 
 def bases() -> list[Base]:
     """The packaged model of both languages, where this machine has it, and models of folders that were tested."""
-    found = []
+    offered = []
     if packaged_default() == MULTILINGUAL:
         plan = TunePlan(folder=PACKAGED, query_prefix=QUERY, document_prefix=PASSAGE)
-        found.append(Base(model_id=PACKAGED_BASE, name=str(SearchModel.PACKAGED_TITLES[MULTILINGUAL]), plan=plan))
+        offered.append(Base(model_id=PACKAGED_BASE, name=str(SearchModel.PACKAGED_TITLES[MULTILINGUAL]), plan=plan))
     rows = SearchModel.objects.filter(task=SearchModel.Task.EMBED, provider=SearchModel.Provider.FOLDER, test_code="ok")
     for row in rows.filter(trust_remote_code=False).order_by("name"):
         plan = TunePlan(
@@ -68,8 +68,8 @@ def bases() -> list[Base]:
             document_prefix=row.document_prefix,
             pooling=row.pooling,
         )
-        found.append(Base(model_id=row.pk, name=row.name, plan=plan))
-    return found
+        offered.append(Base(model_id=row.pk, name=row.name, plan=plan))
+    return offered
 
 
 @transaction.atomic
@@ -95,7 +95,7 @@ def model_training_prepare(
         raise ModelTrainingError("origins")
     settings = settings or TuneSettings()
     _check_settings(settings)
-    begin = next((one for one in bases() if one.model_id == base), None)
+    begin = next((offer for offer in bases() if offer.model_id == base), None)
     if begin is None:
         is_code = SearchModel.objects.filter(pk=base, trust_remote_code=True).exists()
         raise ModelTrainingError("code" if is_code else "base")

@@ -93,7 +93,7 @@ def answer_texts(messages: Sequence[UUID]) -> Iterator[tuple[UUID, str, tuple[st
         for pk, answer, question, steps in rows.values_list(
             "pk", "answer", "question", "trace__reasoning__agentic_steps"
         ):
-            named = (step for step in steps or () if isinstance(step, dict) and step.get("name") == "rewrite")
-            searched = (form for step in named for form in (step.get("detail") or {}).get("queries") or ())
+            rewrites = (step for step in steps or () if isinstance(step, dict) and step.get("name") == "rewrite")
+            searched = (form for step in rewrites for form in (step.get("detail") or {}).get("queries") or ())
             forms = (" ".join(form.split()) for form in (question, *searched) if isinstance(form, str))
             yield pk, answer, tuple(dict.fromkeys(forms))

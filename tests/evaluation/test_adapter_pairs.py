@@ -113,7 +113,7 @@ def test_the_pairs_are_those_that_are_found_with_everything_in_memory(admin, rad
     assert collected(admin, radio) == expected
     assert {pair.origin for pair in expected[0]} >= {"golden", "vote", "question", "title"}
     assert expected[1]["no_passage"] == 1
-    for origin in ORIGINS:
+    for origin in set(ORIGINS) - {"summary"}:  # of which this set has none
         alone = whole(admin, radio, origin)
         assert alone[0], origin
         assert collected(admin, radio, origin) == alone, origin

@@ -111,7 +111,7 @@ def _prepared(plan: TunePlan, data: TuneData, begin: Path) -> Any:
     torch.set_num_threads(plan.threads)
     torch.manual_seed(SEED)
     examples = data.examples
-    texts = [text for one in examples for text in (one.question, one.passage, *one.negatives)]
+    texts = [text for example in examples for text in (example.question, example.passage, *example.negatives)]
     encoder = TunedEncoder(begin, plan, texts)
     questions = encoder.questions([example.question for example in examples], told("loading", len(examples)))
     related = conflicts(examples, questions)
@@ -125,11 +125,11 @@ def told(phase: str, total: int) -> Callable[[int], None]:
     """Tells every few seconds how much is done."""
     last = time.monotonic()
 
-    def alive(done: int) -> None:
+    def alive(count: int) -> None:
         nonlocal last
         if time.monotonic() - last >= TOLD_SECONDS:
             last = time.monotonic()
-            tell(phase=phase, done=done, total=total)
+            tell(phase=phase, done=count, total=total)
 
     return alive
 

@@ -94,11 +94,11 @@ class TunedEncoder:
         """The parameters that are trained, by name."""
         return {name: parameter for name, parameter in self.model.named_parameters() if parameter.requires_grad}
 
-    def questions(self, texts: Sequence[str], alive: Callable[[int], None] = lambda done: None) -> FloatArray:
+    def questions(self, texts: Sequence[str], alive: Callable[[int], None] = lambda count: None) -> FloatArray:
         """float32[n, d], L2-normalised. `alive` is called with the number that are done."""
         return self._embedded([self.plan.query_prefix + text for text in texts], alive)
 
-    def passages(self, texts: Sequence[str], alive: Callable[[int], None] = lambda done: None) -> FloatArray:
+    def passages(self, texts: Sequence[str], alive: Callable[[int], None] = lambda count: None) -> FloatArray:
         """The same of passages."""
         return self._embedded([self.plan.document_prefix + text for text in texts], alive)
 

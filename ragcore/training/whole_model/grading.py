@@ -32,24 +32,24 @@ def texts_to_judge(data: TuneData) -> int:
     return len(data.held_out) + len(data.passages) + 2 * len(general_pairs())
 
 
-def judge(encoder: Encoder, data: TuneData, alive: Alive = lambda done: None) -> dict[str, Any]:
+def judge(encoder: Encoder, data: TuneData, alive: Alive = lambda count: None) -> dict[str, Any]:
     """Recall@10 and nDCG@10 of each held-out question by documents; recall@10 of 384 numbers, and of general texts.
 
     `discrimination`: mean cosine of a question and its passages less that of it and all others. `alive` is called with
     the number of texts that are embedded.
     """
-    done = 0
+    count = 0
 
     def stage(embed: Callable[..., FloatArray], texts: Sequence[str]) -> FloatArray:
-        nonlocal done
-        rows = embed(texts, lambda some: alive(done + some))
-        done += len(texts)
+        nonlocal count
+        rows = embed(texts, lambda some: alive(count + some))
+        count += len(texts)
         return rows
 
     passages = stage(encoder.passages, list(data.passages))
-    questions = stage(encoder.questions, [one.question for one in data.held_out])
+    questions = stage(encoder.questions, [case.question for case in data.held_out])
     general = general_pairs()
-    asked = stage(encoder.questions, [question for question, _rest in general])
+    general_questions = stage(encoder.questions, [question for question, _rest in general])
     rest = stage(encoder.passages, [rest for _question, rest in general])
     recall, ndcg = ranked(data, questions, passages)
     narrow, _ndcg = ranked(data, _unit(questions[:, :NARROW]), _unit(passages[:, :NARROW]))
@@ -57,7 +57,7 @@ def judge(encoder: Encoder, data: TuneData, alive: Alive = lambda done: None) ->
         "recall": recall,
         "ndcg": ndcg,
         "narrow": narrow if questions.shape[1] > NARROW else [],
-        "general": recall_of(asked, rest).tolist(),
+        "general": recall_of(general_questions, rest).tolist(),
         "discrimination": discrimination(data, questions, passages),
     }
 
@@ -66,12 +66,12 @@ def ranked(data: TuneData, questions: FloatArray, passages: FloatArray) -> tuple
     """Recall@10 and nDCG@10 of each held-out question, by documents."""
     documents = np.asarray(data.documents)
     recall, ndcg = [], []
-    for one, row in zip(data.held_out, questions, strict=True):
+    for case, row in zip(data.held_out, questions, strict=True):
         order = documents[np.argsort(-(passages @ row), kind="stable")]
-        found = list(dict.fromkeys(order.tolist()))[:K]
-        right = {int(documents[place]) for place in one.passages}
-        recall.append(recall_at_k(found, right, K))
-        ndcg.append(ndcg_at_k(found, right, K))
+        top = list(dict.fromkeys(order.tolist()))[:K]
+        right = {int(documents[place]) for place in case.passages}
+        recall.append(recall_at_k(top, right, K))
+        ndcg.append(ndcg_at_k(top, right, K))
     return recall, ndcg
 
 
@@ -79,13 +79,13 @@ def discrimination(data: TuneData, questions: FloatArray, passages: FloatArray) 
     """Mean cosine of right pairs less that of all others."""
     right_sum = every_sum = 0.0
     right = 0
-    for one, row in zip(data.held_out, questions, strict=True):
+    for case, row in zip(data.held_out, questions, strict=True):
         cosines = passages @ row
         every_sum += float(cosines.sum(dtype=np.float64))
-        right_sum += float(cosines[list(one.passages)].sum(dtype=np.float64))
-        right += len(one.passages)
-    others = len(data.held_out) * len(passages) - right
-    return round(right_sum / right - ((every_sum - right_sum) / others if others else 0.0), 4)
+        right_sum += float(cosines[list(case.passages)].sum(dtype=np.float64))
+        right += len(case.passages)
+    wrong_pairs = len(data.held_out) * len(passages) - right
+    return round(right_sum / right - ((every_sum - right_sum) / wrong_pairs if wrong_pairs else 0.0), 4)
 
 
 def _unit(rows: FloatArray) -> FloatArray:

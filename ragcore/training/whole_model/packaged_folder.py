@@ -49,12 +49,12 @@ def packaged_folder(folder: Path) -> Path:
     weights = E5Weights(path)
     folder.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=folder.parent) as scratch:
-        made = Path(scratch) / folder.name
-        made.mkdir()
-        _write_model(weights, made)
-        _write_tokenizer(weights.vocabulary, weights.shape, made)
-        _write_layout(weights.shape, made)
-        made.rename(folder)
+        target = Path(scratch) / folder.name
+        target.mkdir()
+        _write_model(weights, target)
+        _write_tokenizer(weights.vocabulary, weights.shape, target)
+        _write_layout(weights.shape, target)
+        target.rename(folder)
     return folder
 
 

@@ -19,6 +19,7 @@ import numpy as np
 import numpy.typing as npt
 
 PLAN, DATA, STATE, BEFORE, AFTER, MODEL = "plan.json", "data.json", "state.pt", "before.json", "after.json", "model"
+PACKAGED = "packaged"  # in the place of a folder: multilingual-e5-small, of which one is made
 RELATED = 0.5  # cosine of two questions, less what all questions have in common, from which one's passages may answer
 # the other; the model's own cosines would not do: those of unrelated texts are .7 and more in some models
 
@@ -87,9 +88,6 @@ class TuneData:
     documents: Sequence[int]
 
 
-PACKAGED = "packaged"
-
-
 def plan_write(folder: Path, plan: TunePlan, data: TuneData) -> None:
     """Write what the process reads; whole files or none."""
     folder.mkdir(parents=True, exist_ok=True)
@@ -102,10 +100,10 @@ def plan_read(folder: Path) -> tuple[TunePlan, TuneData]:
     plan, data = json_read(folder / PLAN), json_read(folder / DATA)
     settings = TuneSettings(**plan.pop("settings"))
     examples = [
-        Example(**{**one, "documents": tuple(one["documents"]), "negatives": tuple(one["negatives"])})
-        for one in data["examples"]
+        Example(**{**row, "documents": tuple(row["documents"]), "negatives": tuple(row["negatives"])})
+        for row in data["examples"]
     ]
-    held_out = [HeldOut(question=one["question"], passages=tuple(one["passages"])) for one in data["held_out"]]
+    held_out = [HeldOut(question=row["question"], passages=tuple(row["passages"])) for row in data["held_out"]]
     return TunePlan(**plan, settings=settings), TuneData(
         examples=examples, held_out=held_out, passages=data["passages"], documents=data["documents"]
     )
@@ -133,9 +131,9 @@ def fitting_scale(cosines: npt.NDArray[np.float32], related: Bools) -> float:
     `cosines`: float32[n, n] of questions and passages, right ones on the diagonal. A scale that is not that of the
     model would first of all spread its vectors apart, and cost it what it knows.
     """
-    others = np.where(related & ~np.eye(len(related), dtype=bool), -1.0, cosines.astype(np.float64))
+    masked = np.where(related & ~np.eye(len(related), dtype=bool), -1.0, cosines.astype(np.float64))
     losses = [
-        float((np.log(np.exp(scale * (others - 1)).sum(axis=1)) - scale * (np.diagonal(others) - 1)).mean())
+        float((np.log(np.exp(scale * (masked - 1)).sum(axis=1)) - scale * (np.diagonal(masked) - 1)).mean())
         for scale in SCALES
     ]
     return SCALES[int(np.argmin(losses))]
@@ -169,20 +167,20 @@ def batches(related: Bools, *, size: int, seed: int) -> list[list[int]]:
     The fullest that come by going through the order again and again; the last ones may be small.
     """
     pending = np.random.default_rng(seed).permutation(len(related)).tolist()
-    made: list[list[int]] = []
+    filled: list[list[int]] = []
     while pending:
-        taken: list[int] = []
+        batch: list[int] = []
         barred = np.zeros(len(related), bool)
         rest: list[int] = []
         for place in pending:
-            if len(taken) < size and not barred[place]:
-                taken.append(place)
+            if len(batch) < size and not barred[place]:
+                batch.append(place)
                 barred |= related[place]
             else:
                 rest.append(place)
-        made.append(taken)
+        filled.append(batch)
         pending = rest
-    return made
+    return filled
 
 
 def negatives(
