@@ -43,8 +43,8 @@ def batch_read(documents: Sequence[Document], *, scope: Scope, model: str) -> Ba
     """What travels of these documents, whose live versions and pictures are loaded; the vectors are of this model."""
     versions = [document.live_version_id for document in documents if document.live_version_id]
     chunks: dict[int, list[Chunk]] = defaultdict(list)
-    rows = Chunk.objects.filter(version__in=versions).select_related("edit")
-    for chunk in rows.order_by("version_id", "ordinal", "pk"):
+    passages = Chunk.objects.filter(version__in=versions).select_related("edit")
+    for chunk in passages.order_by("version_id", "ordinal", "pk"):
         chunks[chunk.version_id].append(chunk)
     edits: dict[int, list[ChunkEdit]] = defaultdict(list)
     for edit in ChunkEdit.objects.filter(document__in=[d.pk for d in documents]).order_by("pk"):
