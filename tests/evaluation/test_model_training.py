@@ -473,6 +473,8 @@ def test_a_cancelled_training_ends_its_program_although_it_has_nothing_to_store(
 # ── all of it ───────────────────────────────────────────────────────────────────────────────────
 
 
+@pytest.mark.full
+@pytest.mark.timeout(900)  # the program gives way to everything else on the machine
 def test_a_model_is_trained_by_the_real_program_and_registered(admin, radio, golden, begin, monkeypatch):
     monkeypatch.setattr(train_model, "is_better", lambda recall, ndcg: True)  # of random weights anything may come
     monkeypatch.setattr(train_model, "MOST_FORGOTTEN", 1.0)
