@@ -214,5 +214,5 @@ def test_a_tokenizer_is_checked_before_it_is_stored_and_told_to_the_log(root, fo
     registered(root, "small", "http://127.0.0.1:8009/v1", tokenizer="words.json")
 
     event = AuditEvent.objects.filter(action="model.create").latest("pk")
-    assert event.details["after"]["tokenizer"] == "words.json"
+    assert event.data["after"]["tokenizer"] == "words.json"
     assert setup_now().models["standard"].tokenizer == "words.json"
