@@ -21,8 +21,8 @@ def sets_where(*, scope: Scope, doing: Act) -> QuerySet[KnowledgeSet]:
     """
     if scope.only_sets is not None:
         is_for_all = Role.EMPLOYEE in doing.roles
-        named = KnowledgeSet.objects.filter(tenant_id=scope.tenant_id, pk__in=scope.only_sets)
-        return named if is_for_all else KnowledgeSet.objects.none()
+        of_chat = KnowledgeSet.objects.filter(tenant_id=scope.tenant_id, pk__in=scope.only_sets)
+        return of_chat if is_for_all else KnowledgeSet.objects.none()
     if administers(scope=scope, doing=doing) and scope.administers == "everything":
         return KnowledgeSet.objects.all()
     rows = KnowledgeSet.objects.filter(tenant_id=scope.tenant_id)

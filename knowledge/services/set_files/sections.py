@@ -18,6 +18,9 @@ from work.registry import KindRegistry
 
 Line = Mapping[str, Any]
 
+SECTIONS: KindRegistry[SetSection] = KindRegistry("set_sections", what="sections of set files")
+set_section = SECTIONS.register
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Leaving:
@@ -54,10 +57,6 @@ class SetSection(ABC):
     @abstractmethod
     def store(self, arriving: Arriving, lines: Sequence[Line]) -> Mapping[str, int]:
         """Write it; counts for the report, by name. What does not fit here is left out and counted."""
-
-
-SECTIONS: KindRegistry[SetSection] = KindRegistry("set_sections", what="sections of set files")
-set_section = SECTIONS.register
 
 
 def sections(*, is_first: bool | None = None) -> list[SetSection]:

@@ -37,6 +37,8 @@ from knowledge.services.sets import set_create
 from ragcore.errors import InvalidOptionsError
 from ragcore.ports import FloatArray, SentenceEmbedder
 
+__all__ = ["PreparedPart", "SetArrival", "arrival_of", "document_parts", "later_sections"]
+
 
 @dataclass(frozen=True, slots=True)
 class PreparedPart:
@@ -212,6 +214,3 @@ def document_parts(reader: PartsReader) -> Iterator[tuple[int, str]]:
 def later_sections() -> list[SetSection]:
     """Sections that are stored behind the documents, in order."""
     return sections(is_first=False)
-
-
-__all__ = ["PreparedPart", "SetArrival", "arrival_of", "document_parts", "later_sections"]

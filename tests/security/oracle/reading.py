@@ -429,7 +429,7 @@ API_ONLY_POST = {
     *("documents-retry", "documents-withdraw", "documents-bulk", "documents-url-list", "feedback-list"),
     *("jobs-cancel", "jobs-pause", "jobs-resume", "jobs-retry", "knowledge-sets-ingest", "notifications-read"),
     *("notifications-read-all", "signals-list", "sources-run", "sources-test", "sources-deletions"),
-    *("users-list", "webhooks-list", "set-files-exports", "set-files-start"),
+    *("users-list", "webhooks-list", "set-files-exports", "set-files-start", "documents-relation-remove"),
     *("triples-detail", "triples-search", "entities-undo", "background-jobs-cancel"),
     *(
         "preferences",

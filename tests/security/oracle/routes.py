@@ -24,6 +24,7 @@ OF_PARAMETER = {
     "triple_id": "triple",
     "import_id": "triple_import",
     "file_id": "set_file",
+    "relation_id": "relation",
     "request_id": "request",
     "notification_id": "notification",
     "conversation_id": "conversation",
