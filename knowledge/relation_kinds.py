@@ -84,6 +84,7 @@ WORDS: Mapping[str, Words] = {
     **{kind.code: kind.label for kind in KINDS.values()},
     **{kind.inverse: kind.inverse_label for kind in KINDS.values()},
 }
+CODES = tuple(sorted(WORDS))  # of kinds and of their inverses
 
 
 def directions(codes: Iterable[str]) -> tuple[frozenset[str], frozenset[str]]:

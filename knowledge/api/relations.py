@@ -12,7 +12,7 @@ from rest_framework.response import Response
 
 from accounts.rest import Identifier, ResourceViewSet, SmallJsonParser, StrictSerializer
 from knowledge.models import DocumentRelation
-from knowledge.relation_kinds import WORDS
+from knowledge.relation_kinds import CODES
 from knowledge.selectors import document_get
 from knowledge.selectors.relations import RelationsOf, relations_of
 from knowledge.services.relations.by_hand import relation_add, relation_remove
@@ -21,7 +21,7 @@ from knowledge.services.relations.by_hand import relation_add, relation_remove
 class RelationBody(StrictSerializer):
     """How a document stands to another one."""
 
-    kind = serializers.ChoiceField(sorted(WORDS), help_text="A kind, or the inverse of one, such as `replaced_by`.")
+    kind = serializers.ChoiceField(CODES, help_text="A kind, or the inverse of one, such as `replaced_by`.")
     document = Identifier(help_text="The id of the other document.")
 
 
@@ -38,7 +38,7 @@ class RelationFields(serializers.Serializer[Any]):
     """One relation, as seen from the document of the address."""
 
     id = serializers.IntegerField()
-    kind = serializers.ChoiceField(sorted(WORDS))
+    kind = serializers.ChoiceField(CODES)
     words = serializers.CharField(help_text="The kind in your language.")
     origin = serializers.ChoiceField(DocumentRelation.Origin.values)
     document = OtherFields(source="other")

@@ -212,13 +212,13 @@ class AttentionFields(serializers.Serializer[Any]):
     items = ItemFaultFields(many=True)
 
 
-class DecisionBody(StrictSerializer):
+class HeldDeletionsBody(StrictSerializer):
     """What becomes of the documents that wait."""
 
     decision = serializers.ChoiceField(["delete", "keep"])
 
 
-class DecisionFields(serializers.Serializer[Any]):
+class HeldDeletionsFields(serializers.Serializer[Any]):
     """How many documents it was about."""
 
     documents = serializers.IntegerField()

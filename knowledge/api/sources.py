@@ -16,9 +16,9 @@ from accounts.rest import ResourceViewSet
 from knowledge.api.source_fields import (
     AttentionFields,
     CountedFields,
-    DecisionBody,
-    DecisionFields,
     DeleteQuery,
+    HeldDeletionsBody,
+    HeldDeletionsFields,
     HeldFields,
     ItemFaultFields,
     NewSourceBody,
@@ -152,11 +152,11 @@ class SourceViewSet(ResourceViewSet):
             }
         )
 
-    @extend_schema(request=DecisionBody, responses=DecisionFields)
+    @extend_schema(request=HeldDeletionsBody, responses=HeldDeletionsFields)
     @action(detail=True, methods=["post"])
     def deletions(self, request: Request, source_id: int) -> Response:
         """Delete the documents that are gone from the source, or keep them until it lists them again."""
-        delete = self.body(DecisionBody)["decision"] == "delete"
+        delete = self.body(HeldDeletionsBody)["decision"] == "delete"
         number = held_deletions_decide(scope=self.scope, actor=self.user, source_id=source_id, delete=delete)
         return Response({"documents": number})
 

@@ -124,6 +124,7 @@ stays_after_person(
     "goes on for the set or the site, whoever began it",
     *("knowledge.EmbedderSwitch.author", "knowledge.SetEmbedder.author"),
     *("knowledge.IngestJob.created_by", "knowledge.TripleImport.actor", "knowledge.SourcePlace.created_by"),
+    *("knowledge.ModelTraining.author", "knowledge.SetFile.actor"),
 )
 stays_after_person(
     "tells who did something",
@@ -132,5 +133,5 @@ stays_after_person(
     *("knowledge.TripleDecision.author", "knowledge.EntityDecision.author", "knowledge.DocumentReview.reviewed_by"),
     *("knowledge.QueryAdapter.author", "knowledge.RerankerFit.author"),
     *("knowledge.LexiconTerm.author", "knowledge.LexiconVersion.author", "knowledge.LexiconChange.author"),
-    "knowledge.OptionsChange.actor",
+    *("knowledge.OptionsChange.actor", "knowledge.DocumentRelation.created_by"),
 )

@@ -27,7 +27,10 @@ _THING_ZH = (
     r"(?:设计|开发|测试|功能|特性|需求|规格|文档|文件|方案|版本|用例|設計|開發|測試|規格)"
     r"(?:文档|文件|方案|说明|用例|說明)?"
 )
-_NAME = r"[\"“「『《](?P<quoted>[^\"”」』》]{2,100})[\"”」』》]|(?P<code>[A-Za-z][\w.-]*\d[\w.-]*|\d[\w-]*\d[\w.-]*)"
+_NAME = (
+    r"[\"“「『《](?P<quoted>[^\"”」』》]{2,100})[\"”」』》]"
+    r"|(?<![A-Za-z\d_.-])(?P<code>(?:[A-Za-z][\w.-]{0,40}?|\d[\w-]{0,40}?)\d[\w.-]{0,60})"
+)
 _EN = re.compile(
     rf"\b(?P<role>{{role}})\s+(?:of|for|to|belonging to|that belongs? to)\s+"
     rf"(?:(?:this|that|these|those|the same)\s+{_THING}\b|(?:the\s+)?(?:{_THING}\s+)?(?:{_NAME})(?=[\s?.!,]|$))"

@@ -66,6 +66,7 @@ SPECTACULAR_SETTINGS = {
         "SourceKind": "knowledge.models.sources.source_kinds",
         "PlaceKind": "knowledge.models.SourcePlace.Kind",
         "EntityKind": "knowledge.models.EntityKind",
+        "RelationKind": "knowledge.relation_kinds.CODES",
         "EntityDecisionKind": "knowledge.models.EntityDecision.Kind",
         "FactQuestionType": "ragcore.text.fact_question.KINDS",
         "TripleFormat": "knowledge.models.TripleImport.Format",

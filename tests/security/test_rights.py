@@ -20,7 +20,16 @@ from tests.api.world import client_of, document_make, error_of, group_make, mess
 DOCUMENTS = "/api/v1/documents"
 SETS = "/api/v1/knowledge-sets"
 IDS = ("set_id", "document_id", "job_id", "source_id", "source", "request_id", "notification_id", "place_id")
-IDS += ("triple_id", "import_id", "entity_id", "decision_id", "background_job_id", "version_id", "file_id")
+IDS += (
+    "triple_id",
+    "import_id",
+    "entity_id",
+    "decision_id",
+    "background_job_id",
+    "version_id",
+    "file_id",
+    "relation_id",
+)
 UUIDS = ("message_id", "attachment_id", "link_id")
 VALUES = {**dict.fromkeys(IDS, "1"), **dict.fromkeys(UUIDS, str(uuid.UUID(int=1))), "name": "ragsite", "number": "1"}
 SIGNED = "/api/v1/webhooks/"  # opened by a signature instead of a key

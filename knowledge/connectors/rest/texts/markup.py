@@ -24,7 +24,7 @@ _WORD = r"(?<![\w{0}]){0}(?=\S)([^{0}\n]+?)(?<=\S){0}(?![\w{0}])"
 _BOLD, _EM = re.compile(_WORD.format(r"\*")), re.compile(_WORD.format("_"))
 _JIRA_LINK = re.compile(r"\[(?:([^|\[\]\n]+)\|)?((?:https?://|mailto:)[^|\[\]\s]+)(?:\|[^\]]*)?\]")
 _JIRA_NAMED = re.compile(r"\[([^|\[\]\n]+)\|([^\[\]\n]+)\]|\[~([\w.@:-]+)\]")
-_JIRA_MONO = re.compile(r"\{\{(.+?)\}\}")
+_JIRA_MONO = re.compile(r"\{\{([^{}\n]{1,1000})\}\}")
 _JIRA_COLOUR = re.compile(r"\{color(?::[^}]*)?\}|\{anchor:[^}]*\}")
 _JIRA_IMAGE = re.compile(r"!([^!\s|]+\.\w{2,5})(?:\|[^!]*)?!")
 _TEXTILE_LINK = re.compile(r"&quot;([^&\n]+?)&quot;:((?:https?://|mailto:)\S*[\w/])")
