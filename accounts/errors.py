@@ -40,6 +40,7 @@ class NotFoundError(PermanentError):
         "set_file": "There is no file %(file)s, or it is not yours.",
         "lexicon_term": "There is no such term, or you may not change it.",
         "search_model": "There is no such model.",
+        "model_training": "There is no such training, or you may not see it.",
         "embedder_switch": "There is no such change of the embedding model.",
         "lexicon_mining": "There is no such search for terms, or it is not yours.",
         "lexicon_change": "There is no such change of the lexicon, or you may not undo it.",

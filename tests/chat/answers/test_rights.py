@@ -52,6 +52,8 @@ PLACES = {
     "chat/turns/stream_reader.py": ASKER,
     "chat/turns/turn_figures.py": FIGURES,
     "chat/pages/view_models.py": ASKER,
+    "chat/set_sections/approved_answers.py": "an approved answer, into a file of who may open all its sources",
+    "evaluation/services/useful_sources.py": "a model is trained with it; no page has the words",
     "evaluation/services/diagnosis.py": "evidence of a diagnosis: shown where chat.answers.rights shows the answer",
     "evaluation/services/weekly_report.py": "names the columns that it does not read",
     "feedback/answer_checks.py": FIGURES,
