@@ -124,7 +124,7 @@ class Migration(migrations.Migration):
                         choices=[("right", "Bottom right"), ("left", "Bottom left")],
                         default="right",
                         max_length=5,
-                        verbose_name="position",
+                        verbose_name="place on the page",
                     ),
                 ),
                 ("created", models.DateTimeField(auto_now_add=True, verbose_name="created")),

@@ -76,7 +76,7 @@ class Embed(models.Model):
     greeting_zh = models.TextField(_("Chinese opening text"), max_length=500, blank=True)
     theme = models.CharField(_("appearance"), max_length=5, choices=Theme.choices, default=Theme.AUTO)
     language = models.CharField(_("language"), max_length=7, choices=Language.choices, default=Language.AUTO)
-    position = models.CharField(_("position"), max_length=5, choices=Position.choices, default=Position.RIGHT)
+    position = models.CharField(_("place on the page"), max_length=5, choices=Position.choices, default=Position.RIGHT)
     created = models.DateTimeField(_("created"), auto_now_add=True)
     last_used = models.DateTimeField(_("last used"), null=True, blank=True, editable=False)
     last_refused = models.DateTimeField(null=True, blank=True, editable=False)

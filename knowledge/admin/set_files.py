@@ -40,6 +40,7 @@ SECTIONS = {
     "decisions": _("Decisions about facts and names"),
     "approved_answers": _("Approved answers"),
     "golden_cases": _("Golden cases"),
+    "relations": _("Relations of documents"),
 }
 
 

@@ -190,7 +190,10 @@ class SourceForm(CapitalLabels, forms.ModelForm):  # type: ignore[type-arg]
         _("delete missing documents"), _("Documents that are gone from the source are deleted here.")
     )
     delete_at_most_percent = number(
-        _("maximum share deleted at once (%)"), 1, 100, _("A larger share waits until somebody decides.")
+        _("maximum share deleted at once (%)"),
+        1,
+        100,
+        _("A larger share waits until somebody decides; up to three documents never wait."),
     )
     requests_per_minute = forms.IntegerField(
         label=_("requests per minute"),

@@ -25,13 +25,24 @@ from evaluation.models import GoldenCase, GoldenSet
 from knowledge.access_errors import QuotaExceededError
 from knowledge.indexes.checks import frequencies_drift, incomplete_documents, passages_drift, totals_drift
 from knowledge.model_registry import embedder
-from knowledge.models import Chunk, ChunkEdit, Document, KnowledgeSet, LexiconVersion, SetFile, Triple, WholeVector
+from knowledge.models import (
+    Chunk,
+    ChunkEdit,
+    Document,
+    DocumentRelation,
+    KnowledgeSet,
+    LexiconVersion,
+    SetFile,
+    Triple,
+    WholeVector,
+)
 from knowledge.queue import EXPORT_SET, IMPORT_SET
 from knowledge.selectors.documents import documents_askable
 from knowledge.services.edits import chunk_disable, chunk_questions_set, chunk_replace
 from knowledge.services.lexicon import lexicon_publish, term_save
 from knowledge.services.options import set_options_update
 from knowledge.services.readers import document_readers_set
+from knowledge.services.relations.by_hand import relation_add
 from knowledge.services.set_files import exporting
 from knowledge.services.set_files.container import MANIFEST, PartsReader, manifest_signed
 from knowledge.services.set_files.exporting import export_open, set_export_start
@@ -213,10 +224,20 @@ def test_everything_of_a_set_arrives(owner, plans, there):
     GoldenCase.objects.create(golden_set=golden, question="Other?", relevant=["of-another-set"])
     answer_approve(scope=scope, actor=owner, question="How long?", answer="99 hours [1].", chunks=[replaced])
 
+    relation_add(
+        scope=scope,
+        actor=owner,
+        document_id=documents["note-2"].pk,
+        kind="replaces",
+        other_id=documents["note-1"].pk,
+    )
+
     anna_there = make_user("anna.there", tenant=there.tenant)
     made = imported(there, exported(owner, plans), people={"user:anna": "anna.there"})
 
     here = {row.external_id: row for row in Document.objects.filter(sets=made)}
+    relations = DocumentRelation.objects.filter(source__sets=made).values_list("source", "kind", "target", "origin")
+    assert list(relations) == [(here["note-2"].pk, "replaces", here["note-1"].pk, "hand")]
     assert set(here) == set(documents)
     assert (made.code, made.name, made.persona, made.visibility) == ("plans", "Site plans", "Planner", "members")
     assert set(made.owners.all()) == {there, anna_there}

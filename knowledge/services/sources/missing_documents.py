@@ -24,7 +24,7 @@ from knowledge.services.sources.known_items import item_key
 from knowledge.types import SourceOptions
 from ragcore.errors import RagError
 
-FEW = 10  # documents that may always be deleted, whatever their share
+FEW = 3  # documents that may always be deleted, whatever their share
 EXAMPLES = 10
 
 

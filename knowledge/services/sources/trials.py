@@ -9,7 +9,7 @@ from typing import Any
 from accounts.error_messages import error_message, stored_message
 from accounts.models import User
 from accounts.scope import Scope
-from knowledge.connector_errors import ConnectorError, SourceUnreachableError
+from knowledge.connector_errors import SourceUnreachableError
 from knowledge.connectors import Item, Preview, connector_kinds, preview_of
 from knowledge.errors import ItemUnreadableError
 from knowledge.models import Source
@@ -167,7 +167,7 @@ def _failed(passed: list[TestStep], error: RagError) -> list[TestStep]:
     """The steps with the one that this error is about; what came before it has worked."""
     names = [step.step for step in passed]
     at = STEPS[len(names)]
-    if at == "connect" and isinstance(error, ConnectorError) and error.reason == "credentials":
+    if at == "connect" and getattr(error, "reason", "") == "credentials":
         at = "sign_in"
     elif at == "connect" and not isinstance(error, (SourceUnreachableError, UrlUnreachableError)):
         at = "list"

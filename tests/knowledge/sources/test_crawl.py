@@ -224,5 +224,5 @@ def test_a_source_of_a_website_brings_pages_and_takes_them_away(owner, tmp_path,
         second = run(owner, source)
 
     assert counts(first) == {"found": 4, "new": 4}
-    assert counts(second) == {"found": 3, "unchanged": 3, "deleted": 1}
+    assert counts(second) == {"found": 3, "changed": 1, "unchanged": 2, "deleted": 1}
     assert here(source) == [f"{address}/", f"{address}/beams", f"{address}/beams/narrow"]
