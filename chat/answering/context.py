@@ -5,9 +5,9 @@ from __future__ import annotations
 import asyncio
 import time
 import uuid
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from django.db.models import QuerySet
@@ -17,7 +17,6 @@ from accounts.compiled_queries import CompiledQuery
 from accounts.models import User
 from accounts.scope import Scope
 from chat.answering.answer_config import AnswerConfig, resolve_answer_config
-from chat.answering.related import narrowed_request
 from chat.answers.approval import any_approved
 from chat.attachments.search import Attached, attached_load
 from chat.concurrency.executors import run_db
@@ -26,6 +25,7 @@ from chat.selectors import documents_cited_before
 from chat.types import AnswerRequest, EventSink
 from knowledge.search_profile import is_lexicon_on
 from knowledge.selectors.lexicon import lexicon_of_person
+from knowledge.selectors.relations import documents_beside, documents_with_relations
 from knowledge.services.answer_facts import any_facts
 from knowledge.types import RetrievalRequest
 from ragcore.model_limits import limits_of
@@ -34,6 +34,7 @@ from ragcore.text.normalise import normalise_query
 from ragcore.text.scripts import language_of
 from ragcore.types import Profile
 from ragcore.types.answering import Question, Turn
+from ragcore.understanding.related_documents import related_wish
 
 ANSWER_SECONDS = 55.0  # from the request to the first token of the text
 WRITING_SECONDS = 45.0  # of them at most for a model to begin, unless its own limit says otherwise
@@ -41,6 +42,14 @@ RESERVE_SECONDS = 10.0  # of them for the last search and the text
 SILENT_SECONDS = 10.0  # without a token; a model that takes longer is not waited for again
 CONVERSATIONS = 10  # the last ones, whose knowledge sets count as recent
 RECENT_SETS = 3
+MOST_BASES = 3  # documents that "this design" or a name may mean
+_KINDS: Mapping[str, tuple[str, ...]] = {  # role -> how such documents are related, as seen from the other one
+    "test": ("tested_by",),
+    "design": ("designed_in", "develops", "tests"),
+    "development": ("developed_by", "tests"),
+    "supplement": ("extended_by",),
+    "older": ("replaces",),
+}
 
 
 @dataclass(slots=True, kw_only=True)
@@ -249,3 +258,19 @@ _SETS_ASKED = CompiledQuery(_sets_of_last_conversations, person=int, tenant=int)
 def _recent_sets(user: User) -> tuple[int, ...]:
     """The sets of the last conversations, the latest first, each once."""
     return tuple(dict.fromkeys(_SETS_ASKED(person=user.pk, tenant=user.tenant_id)))[:RECENT_SETS]
+
+
+def narrowed_request(*, scope: Scope, request: AnswerRequest, cited_before: tuple[int, ...]) -> AnswerRequest:
+    """The request, limited to the documents that it asks for beside those of the answer before or a named one.
+
+    As it is where it asks for none, or where the asker may open none of them.
+    """
+    wish = related_wish(request.query)
+    if wish is None or request.filters.documents or request.filters.related_to is not None:
+        return request
+    kinds = _KINDS[wish.role]
+    bases = documents_with_relations(scope=scope, name=wish.name) if wish.name else cited_before
+    near = documents_beside(scope=scope, document_ids=bases[:MOST_BASES], kinds=kinds)
+    if not near:
+        return request
+    return replace(request, filters=replace(request.filters, documents=near))

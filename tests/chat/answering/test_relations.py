@@ -133,9 +133,7 @@ def test_a_search_beside_a_document(corpus):
     assert found(corpus.reader, "expects", related_to=corpus.documents["secret"].pk) == set()
 
 
-@pytest.mark.parametrize(
-    "question", ["What do the test cases of F77 expect?", "F77的测试用例要求什么？", "test cases for F77"]
-)
+@pytest.mark.parametrize("question", ["What do the test cases of F77 expect?", "test cases for F77"])
 async def test_the_tests_of_a_named_document_are_asked_for_in_words(asked, question):
     answer = await asked(question)
 
