@@ -211,15 +211,15 @@ async def test_a_search_that_is_down_is_told_in_words_for_readers(connect, monke
 
 async def test_a_database_that_is_away_is_told_in_words_and_the_connection_recovers(connect, monkeypatch):
     socket = await connect()
-    asker = ChatConsumer._asker
+    asker = ChatConsumer.asker
 
     def away(_consumer):
         raise OperationalError("the connection is closed")
 
-    monkeypatch.setattr(ChatConsumer, "_asker", away)
+    monkeypatch.setattr(ChatConsumer, "asker", away)
     await socket.send(type="ask", question="What is a preamble?")
     problem = await socket.receive()
-    monkeypatch.setattr(ChatConsumer, "_asker", asker)
+    monkeypatch.setattr(ChatConsumer, "asker", asker)
     await socket.send(type="ask", question="What is a preamble?")
     told = await socket.receive()
 

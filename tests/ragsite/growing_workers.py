@@ -11,7 +11,7 @@ from celery import Celery
 from ragcore.model_memory import model_load
 from ragsite.worker_pool import MeasuredPool, MeasuredWorker, TaskPool
 
-GROWTH_KB = 200_000
+GROWTH_KB = 250_000  # the product itself takes about 200 MB
 URL = os.environ["GROWING_WORKERS_BROKER"]
 FOLDER = os.environ.get("GROWING_WORKERS_MODEL", "")
 MODEL_BYTES = 300 * 2**20  # more than a process may have beside its models

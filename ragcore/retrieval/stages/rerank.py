@@ -200,7 +200,7 @@ def is_on_scale(candidate: Candidate) -> bool:
     """Whether the last score of a candidate is on the scale of the reranker, if one gave scores."""
     stage_name = list(candidate.scores)[-1] if candidate.scores else ""
     return stage_name == "rerank" or (
-        stage_name == "weigh.quality" and candidate.detail[stage_name].keys() == {"similarity", "weight"}
+        stage_name == "weigh.quality" and set(candidate.detail.get(stage_name, ())) == {"similarity", "weight"}
     )
 
 
