@@ -16,7 +16,12 @@ RANK_OFFSET = 60  # of reciprocal rank fusion: Cormack, Clarke, Buettcher, 2009
 
 
 def merge_results(
-    results: Sequence[Retrieved], *, top_k: int, parts: int = 0, documents_each: int | None = None
+    results: Sequence[Retrieved],
+    *,
+    top_k: int,
+    parts: int = 0,
+    documents_each: int | None = None,
+    in_conversation: bool = False,
 ) -> Retrieved:
     """One ranking of at most `top_k` passages, each once, of several rankings for one question.
 
@@ -24,14 +29,15 @@ def merge_results(
     first `top_k // len(results)` of each result are kept; the remaining places, because results share passages, go to
     the best of the others. `documents_each`: instead, the best passage of so many first documents of each result is
     kept, and `top_k` grows to have room for them. Passages are ordered by the score "merge.queries", the last one of
-    every candidate, higher is better: see `_fused`; documents that the question names come first, and of the same score
+    every candidate, higher is better: see `_fused`, where `in_conversation` says that a form has the words of a
+    conversation; documents that the question names come first, and of the same score
     what more results have. A passage that repeats a better one of another ranking is dropped where each ranking was rid
     of its own repetitions, and another takes its place. Query, arms and stages are those of the first result; the note
     of the stage "merge.queries" says what each form contributed.
     """
     if len(results) == 1:
         return results[0]
-    values = _fused(results, parts=parts)
+    values = _fused(results, parts=parts, in_conversation=in_conversation)
     best = _best_candidates(results)
     repeated = repeated_passages(
         sorted(best.values(), key=lambda candidate: -values[candidate.chunk]), results[0].duplicate_similarity
@@ -92,14 +98,14 @@ def _last(candidate: Candidate) -> float:
     return list(candidate.scores.values())[-1]
 
 
-def _fused(results: Sequence[Retrieved], *, parts: int) -> dict[int, float]:
+def _fused(results: Sequence[Retrieved], *, parts: int, in_conversation: bool) -> dict[int, float]:
     """The score "merge.queries" of each chunk.
 
     If all rankings end with the same score: its mean over the forms of the question, and the maximum of that, of its
     score for the question as it was asked, and of its score for each part. A passage that several forms find is more
     likely to answer than one that a single form finds (CombSUM: Fox and Shaw, "Combination of Multiple Searches",
     TREC-2, 1994; divided by the number of forms, so that scores keep their scale), but no other form takes its place
-    from a passage that answers the question. A part has an answer of its own, which the others need not find (CombMAX).
+    from a passage that answers the question. In a conversation the question alone says too little for that. A part has an answer of its own, which the others need not find (CombMAX).
     Otherwise reciprocal ranks, where 1 means the first place in every ranking.
     """
     states = [result.state for result in results]
@@ -109,7 +115,8 @@ def _fused(results: Sequence[Retrieved], *, parts: int) -> dict[int, float]:
     (stage,) = last
     forms, of_parts = states[: len(states) - parts], states[len(states) - parts :]
     values: dict[int, float] = {}
-    for group in (forms, forms[:1], *([state] for state in of_parts)):
+    own = [] if in_conversation else forms[:1]
+    for group in (forms, own, *([state] for state in of_parts)):
         for chunk, value in _means(group, stage).items():
             values[chunk] = max(value, values.get(chunk, value))
     return values

@@ -78,7 +78,13 @@ def retrieve(
         found += retrieve_many(scope=scope, request=by_meaning, queries=request.hypothetical)
     found += own
     top_k = request.top_k or max(len(one.state.candidates) for one in found)
-    merged = merge_results(found, top_k=top_k, parts=len(parts), documents_each=request.documents_each)
+    merged = merge_results(
+        found,
+        top_k=top_k,
+        parts=len(parts),
+        documents_each=request.documents_each,
+        in_conversation=bool(context),
+    )
     if request.focus and (narrowed := narrowed_to_focus(request)) is not None:
         inside = retrieve_many(scope=scope, request=narrowed, queries=[request.query, *context])
         merged = with_focus(merged, merge_results(inside, top_k=MOST_IN_FOCUS), top_k=top_k)

@@ -99,6 +99,12 @@ def test_a_passage_that_all_forms_found_stands_before_one_that_only_one_found_wi
     assert merged_scores(merged)[2] == pytest.approx(0.9)
 
 
+def test_in_a_conversation_the_question_alone_counts_no_more_than_its_context():
+    merged = merge_results([found({1: 0.9, 2: 0.5}), found({2: 0.7, 3: 0.3})], top_k=10, in_conversation=True)
+
+    assert merged_scores(merged) == pytest.approx({2: 0.6, 1: (0.9 + 0.3) / 2, 3: (0.5 + 0.3) / 2})
+
+
 @given(question=rankings, others=st.lists(rankings, min_size=1, max_size=3))
 def test_no_form_makes_a_passage_worth_less_than_it_is_for_the_question(question, others):
     merged = merge_results([found(question), *map(found, others)], top_k=20)
