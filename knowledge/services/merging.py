@@ -30,10 +30,10 @@ def merge_results(
     the best of the others. `documents_each`: instead, the best passage of so many first documents of each result is
     kept, and `top_k` grows to have room for them. Passages are ordered by the score "merge.queries", the last one of
     every candidate, higher is better: see `_fused`, where `in_conversation` says that a form has the words of a
-    conversation; documents that the question names come first, and of the same score
-    what more results have. A passage that repeats a better one of another ranking is dropped where each ranking was rid
-    of its own repetitions, and another takes its place. Query, arms and stages are those of the first result; the note
-    of the stage "merge.queries" says what each form contributed.
+    conversation; documents that the question names come first, and of the same score what more results have. A passage
+    that repeats a better one of another ranking is dropped where each ranking was rid of its own repetitions, and
+    another takes its place. Query, arms and stages are those of the first result; the note of the stage "merge.queries"
+    says what each form contributed.
     """
     if len(results) == 1:
         return results[0]
@@ -105,7 +105,8 @@ def _fused(results: Sequence[Retrieved], *, parts: int, in_conversation: bool) -
     score for the question as it was asked, and of its score for each part. A passage that several forms find is more
     likely to answer than one that a single form finds (CombSUM: Fox and Shaw, "Combination of Multiple Searches",
     TREC-2, 1994; divided by the number of forms, so that scores keep their scale), but no other form takes its place
-    from a passage that answers the question. In a conversation the question alone says too little for that. A part has an answer of its own, which the others need not find (CombMAX).
+    from a passage that answers the question. In a conversation the question alone says too little for that. A part has
+    an answer of its own, which the others need not find (CombMAX).
     Otherwise reciprocal ranks, where 1 means the first place in every ranking.
     """
     states = [result.state for result in results]
