@@ -116,8 +116,8 @@ def _fused(results: Sequence[Retrieved], *, parts: int, in_conversation: bool) -
     (stage,) = last
     forms, of_parts = states[: len(states) - parts], states[len(states) - parts :]
     values: dict[int, float] = {}
-    own = [] if in_conversation else forms[:1]
-    for group in (forms, own, *([state] for state in of_parts)):
+    alone = [] if in_conversation else forms[:1]
+    for group in (forms, alone, *([state] for state in of_parts)):
         for chunk, value in _means(group, stage).items():
             values[chunk] = max(value, values.get(chunk, value))
     return values
