@@ -121,12 +121,13 @@ def document_register(*, scope: Scope, actor: User | None, arrival: Arrival, sou
     arrival_check(scope=scope, arrival=arrival, source=source)
     quota = quota_hold(tenant_id=source.tenant_id)
     for tries_left in reversed(range(REGISTER_TRIES)):
+        home = home_free(arrival=arrival, source=source)  # before looking: what is registered from now on is a conflict
         document = _find(scope=scope, arrival=arrival, source=source)
         if document is not None:
             break
         try:
             with transaction.atomic():
-                return _register_new(actor=actor, arrival=arrival, source=source, quota=quota)
+                return _register_new(actor=actor, arrival=arrival, source=source, quota=quota, home=home)
         except IntegrityError:  # another request registered the same identity in the meantime
             if not tries_left:
                 raise
@@ -237,9 +238,8 @@ def home_free(*, arrival: Arrival, source: Source) -> int:
 # ── writing ─────────────────────────────────────────────────────────────────────────────────────
 
 
-def _register_new(*, actor: User | None, arrival: Arrival, source: Source, quota: Quota) -> Registration:
+def _register_new(*, actor: User | None, arrival: Arrival, source: Source, quota: Quota, home: int) -> Registration:
     quota.check(documents=1, size_bytes=arrival.size_bytes)
-    home = home_free(arrival=arrival, source=source)
     document = document_new(actor=actor, arrival=arrival, source=source, home=home)
     document.save()
     names_store([arrival_names(document, arrival)])
