@@ -15,7 +15,6 @@ from functools import partial
 from typing import Any, ClassVar
 from urllib.parse import urlsplit
 
-import feedparser
 from django.conf import settings as site
 from django.utils.translation import gettext_lazy as _
 from pydantic.dataclasses import dataclass as checked_dataclass
@@ -69,6 +68,8 @@ class FeedConnector(Connector):
                 self.access.host_check(*_host(address))
 
     def changes(self, cursor: Mapping[str, Any]) -> Iterator[Listed]:
+        import feedparser  # by those that read feeds, not by every process
+
         fetcher = Fetcher(
             agent=AGENT, allow=self.access.policy, limits=FetchLimits(max_bytes=min(FEED_BYTES, site.MAX_UPLOAD_BYTES))
         )
