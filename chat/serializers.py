@@ -12,7 +12,7 @@ from accounts.error_messages import stored_message
 from chat.answering.metadata import build_trace
 from chat.answering.passage_search import UnderstoodQuery
 from chat.answering.progress import explain_reasons
-from chat.answering.retrieval import SearchOutcome, final_score
+from chat.answering.retrieval import SearchOutcome
 from chat.answers.source_lines import edited_words, fact_title, replaced_words
 from chat.models import FactCitation, Message, MessageCitation
 from chat.types import AnswerRecord, AnswerRequest, CitationFormat, CitationRecord, to_plain
@@ -177,7 +177,7 @@ def serialize_hits(retrieved: Retrieved, *, trace: bool, understood: UnderstoodQ
                 "content": passage.text,
                 "page": passage.page,
                 "heading_path": list(passage.heading_path),
-                "score": final_score(candidate),
+                "score": candidate.last_score,
                 "scores": dict(candidate.scores),
                 "replaced_by": retrieved.replaced_by.get(passage.document),
             }

@@ -20,7 +20,7 @@ from chat.answering.grounding import build_record, check_answer
 from chat.answering.metadata import usage_counts
 from chat.answering.model_routing import OTHER_LANGUAGE, price_of
 from chat.answering.passage_search import passages_find
-from chat.answering.retrieval import SearchOutcome, final_score
+from chat.answering.retrieval import SearchOutcome
 from chat.concurrency.executors import run_cpu
 from chat.errors import InvalidAnswerRequestError
 from chat.types import AnswerMetadata, AnswerRecord, AnswerRequest
@@ -150,7 +150,7 @@ def _sources(outcome: SearchOutcome, model: ChatModel) -> tuple[Source, ...]:
     """The best passages that the model reads within its time."""
     options = AnswerOptions()
     tokens = profile_of(model).source_tokens(options.context_tokens, seconds=READ_SECONDS)
-    scored = [(passage, final_score(candidate)) for passage, candidate in outcome.hits[: options.max_chunks]]
+    scored = [(passage, candidate.last_score) for passage, candidate in outcome.hits[: options.max_chunks]]
     return tuple(build_context(scored, budget_tokens=tokens, counter=counter_of_model(model.name)))
 
 

@@ -12,7 +12,7 @@ from django.core.cache import cache
 
 from accounts.scope import Scope
 from chat.answering.answerability import verdict_by_sources
-from chat.answering.retrieval import SearchOutcome, final_score
+from chat.answering.retrieval import SearchOutcome
 from knowledge import model_registry
 from knowledge.search_profile import Retrieved
 from knowledge.selectors.answer_space import answer_space
@@ -78,7 +78,7 @@ def search_with_answer(*, scope: Scope, question: str, sets: Sequence[int] = ())
     if model_registry.chat_model() is not None:
         return retrieved  # it refuses by itself, as in an answer
     sources = [
-        Source(number=number, passage=passage, text=passage.text, score=final_score(candidate))
+        Source(number=number, passage=passage, text=passage.text, score=candidate.last_score)
         for number, (passage, candidate) in enumerate(hits, start=1)
     ]
     verdict = verdict_by_sources(

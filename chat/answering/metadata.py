@@ -13,7 +13,7 @@ from chat.answering.context import AnswerContext
 from chat.answering.model_routing import is_cost_limited, is_routed
 from chat.answering.preparation import Preparation
 from chat.answering.progress import tier_step
-from chat.answering.retrieval import SearchOutcome, final_score
+from chat.answering.retrieval import SearchOutcome
 from chat.answering.stage_ports import AnswerPorts
 from chat.answering.streaming import Draft
 from chat.types import AnswerMetadata, AnswerRecord, AnswerRequest, to_plain
@@ -300,7 +300,7 @@ def _candidate(candidate: Candidate) -> dict[str, Any]:
     return {
         "chunk_id": candidate.chunk,
         "document_id": candidate.document,
-        "score": final_score(candidate),
+        "score": candidate.last_score,
         "scores": dict(candidate.scores),
         "ranks": dict(candidate.ranks),
         "representation": candidate.representation,

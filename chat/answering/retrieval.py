@@ -79,11 +79,6 @@ class SearchOutcome:
         return None if milliseconds is None else milliseconds / 1000
 
 
-def final_score(candidate: Candidate) -> float:
-    """The score of the last stage that ranked it."""
-    return list(candidate.scores.values())[-1] if candidate.scores else 0.0
-
-
 async def search_for_answer(
     context: AnswerContext,
     query: str,

@@ -22,7 +22,7 @@ from chat.answering.model_routing import (
     usage_entry,
 )
 from chat.answering.progress import step_event
-from chat.answering.retrieval import SearchOutcome, build_search_request, final_score, search_for_answer
+from chat.answering.retrieval import SearchOutcome, build_search_request, search_for_answer
 from chat.answering.stage_plans import chunks_per_form, context_steps
 from chat.attachments.search import Attached, attached_rank
 from chat.concurrency.executors import run_cpu, run_db
@@ -181,7 +181,7 @@ class AnswerPorts:
         if run.reports_first_search:
             await self.report_context(len(outcome.hits), self.other_forms())
         ranked = tuple(
-            Ranked(passage=passage, score=final_score(candidate), by_graph=GRAPH in candidate.detail)
+            Ranked(passage=passage, score=candidate.last_score, by_graph=GRAPH in candidate.detail)
             for passage, candidate in outcome.hits
         )
         ranked = (*attached, *ranked)
@@ -330,14 +330,14 @@ def _with_attached(attached: Attached, outcome: SearchOutcome) -> tuple[SearchOu
     first and before all others. The trace of the search does not have them: reviewers may read it.
     """
     retrieved = outcome.retrieved
-    best = max((final_score(candidate) for _passage, candidate in outcome.hits), default=0.0)
+    best = max((candidate.last_score for _passage, candidate in outcome.hits), default=0.0)
     ranked, fits = attached_rank(attached, retrieved.state.query, above=best)
     return (_as_relevant(outcome) if fits else outcome), ranked
 
 
 def _before_all(ranked: Sequence[Ranked], outcome: SearchOutcome) -> tuple[Ranked, ...]:
     """The passages with scores above those of a search, in their order."""
-    best = max((final_score(candidate) for _passage, candidate in outcome.hits), default=0.0)
+    best = max((candidate.last_score for _passage, candidate in outcome.hits), default=0.0)
     return tuple(replace(item, score=best + (len(ranked) - place) * 1e-3) for place, item in enumerate(ranked))
 
 

@@ -32,10 +32,10 @@ def with_focus(everywhere: Retrieved, inside: Retrieved, *, top_k: int) -> Retri
     close = {candidate.chunk: candidate for candidate in inside.state.candidates[:MOST_IN_FOCUS]}
     if not close or len({_scale(candidate) for candidate in (*ranked.values(), *close.values())}) > 1:
         return everywhere
-    least = min(map(_value, ranked.values()), default=0.0)
-    values = {chunk: _value(candidate) for chunk, candidate in ranked.items()}
+    least = min((candidate.last_score for candidate in ranked.values()), default=0.0)
+    values = {chunk: candidate.last_score for chunk, candidate in ranked.items()}
     for chunk, candidate in close.items():
-        value = _value(candidate) + BONUS
+        value = candidate.last_score + BONUS
         if chunk in values or not ranked or value >= least:
             values[chunk] = max(value, values.get(chunk, value))
     every = {**close, **ranked}
@@ -61,7 +61,3 @@ def with_focus(everywhere: Retrieved, inside: Retrieved, *, top_k: int) -> Retri
 def _scale(candidate: Candidate) -> str:
     """The stage of the last score that is no mean of others."""
     return [name for name in candidate.scores if name != MERGED][-1]
-
-
-def _value(candidate: Candidate) -> float:
-    return list(candidate.scores.values())[-1]

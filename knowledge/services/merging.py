@@ -89,15 +89,6 @@ def _chunks(result: Retrieved) -> list[int]:
     return [candidate.chunk for candidate in result.state.candidates]
 
 
-def _stage(candidate: Candidate) -> str:
-    """The stage of the last score."""
-    return list(candidate.scores)[-1]
-
-
-def _last(candidate: Candidate) -> float:
-    return list(candidate.scores.values())[-1]
-
-
 def _fused(results: Sequence[Retrieved], *, parts: int, in_conversation: bool) -> dict[int, float]:
     """The score "merge.queries" of each chunk.
 
@@ -110,7 +101,7 @@ def _fused(results: Sequence[Retrieved], *, parts: int, in_conversation: bool) -
     Otherwise reciprocal ranks, where 1 means the first place in every ranking.
     """
     states = [result.state for result in results]
-    last = {_stage(candidate) for state in states for candidate in state.candidates}
+    last = {candidate.last_stage for state in states for candidate in state.candidates}
     if len(last) != 1:
         return _reciprocal_ranks(states)
     (stage,) = last
@@ -157,7 +148,9 @@ def _best_candidates(results: Sequence[Retrieved]) -> dict[int, Candidate]:
         for candidate in result.state.candidates:
             forms.setdefault(candidate.chunk, []).append(number)
             earlier = best.get(candidate.chunk)
-            if earlier is None or (_stage(earlier) == _stage(candidate) and _last(earlier) < _last(candidate)):
+            if earlier is None or (
+                earlier.last_stage == candidate.last_stage and earlier.last_score < candidate.last_score
+            ):
                 best[candidate.chunk] = candidate
     return {chunk: replace(c, detail={**c.detail, "queries": forms[chunk]}) for chunk, c in best.items()}
 

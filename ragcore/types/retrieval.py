@@ -166,6 +166,16 @@ class Candidate:
     passage: Passage | None = None  # loaded once the list is short
     detail: Mapping[str, Any] = field(default_factory=dict)  # e.g. matched terms, features of the reranker
 
+    @property
+    def last_stage(self) -> str:
+        """The stage that scored it last; "" where none did."""
+        return list(self.scores)[-1] if self.scores else ""
+
+    @property
+    def last_score(self) -> float:
+        """The score of the last stage that ranked it; 0 where none did."""
+        return list(self.scores.values())[-1] if self.scores else 0.0
+
     def scored(self, name: str, score: float, rank: int) -> Candidate:
         """The same candidate with one more score; raises ValueError if the name is taken."""
         if name in self.scores:

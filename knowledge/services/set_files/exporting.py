@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import uuid
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
@@ -167,8 +168,6 @@ def _json_lines(batch: Batch) -> Iterator[bytes]:
 
 def line_bytes(line: Mapping[str, Any]) -> bytes:
     """One line of a part."""
-    import json
-
     return json.dumps(line, ensure_ascii=False, separators=(",", ":")).encode() + b"\n"
 
 

@@ -120,10 +120,8 @@ class FuseGraph:
         chosen = _without_copies(first, _loaded(state, new_chunks[: 2 * places], ports))[:places]
         joined = {c.chunk for c in chosen}
         rest = [c for c in state.candidates[len(first) :] if c.chunk not in joined]
-        score = _last_score(first[-1]) if first else 0.0
-        valued = (
-            [(c, _last_score(c)) for c in first] + [(c, score) for c in chosen] + [(c, _last_score(c)) for c in rest]
-        )
+        score = first[-1].last_score if first else 0.0
+        valued = [(c, c.last_score) for c in first] + [(c, score) for c in chosen] + [(c, c.last_score) for c in rest]
         ranked = tuple(c.scored("fuse.graph", value, rank) for rank, (c, value) in enumerate(valued, 1))
         new = sum(c.chunk not in {old.chunk for old in state.candidates[: self.keep]} for c in chosen)
         return replace(state, candidates=ranked, is_ranked=True).noted(places=places, joined=new)
@@ -148,10 +146,6 @@ def _loaded(state: State, chunks: Sequence[int], ports: Ports) -> list[Candidate
 def _without_copies(first: Sequence[Candidate], chosen: Sequence[Candidate]) -> list[Candidate]:
     copies = {chunk for each in find_copies([*first, *chosen]).values() for chunk in each}
     return [candidate for candidate in chosen if candidate.chunk not in copies]
-
-
-def _last_score(candidate: Candidate) -> float:
-    return list(candidate.scores.values())[-1] if candidate.scores else 0.0
 
 
 @stage("rank.graph", label=_("graph ranking"), timing="fine", ranking="graph")

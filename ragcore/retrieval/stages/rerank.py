@@ -136,7 +136,7 @@ class WeighQuality:
         is_even = all(c.passage is None or c.passage.weight == 1 for c in loaded)
         if not loaded or (self.only_weight and is_even):
             return state
-        similarities = similarities_of([_last(c) for c in loaded], state.scale)
+        similarities = similarities_of([c.last_score for c in loaded], state.scale)
         weighed: list[Candidate] = []
         products: list[float] = []
         for candidate, similarity in zip(loaded, similarities, strict=True):
@@ -144,7 +144,7 @@ class WeighQuality:
             weighed.append(candidate.explained("weigh.quality", factors))
             products.append(prod(factors.values()))
         if self.only_weight:
-            products = weighed_on_scale(products, [_last(c) for c in loaded], similarities, state.scale)
+            products = weighed_on_scale(products, [c.last_score for c in loaded], similarities, state.scale)
         scores = {candidate.chunk: product for candidate, product in zip(loaded, products, strict=True)}
         return replace(state, candidates=tuple(weighed)).ranked("weigh.quality", scores, keep=len(weighed))
 
@@ -198,7 +198,7 @@ def weighed_on_scale(
 
 def is_on_scale(candidate: Candidate) -> bool:
     """Whether the last score of a candidate is on the scale of the reranker, if one gave scores."""
-    stage_name = list(candidate.scores)[-1] if candidate.scores else ""
+    stage_name = candidate.last_stage
     return stage_name == "rerank" or (
         stage_name == "weigh.quality" and set(candidate.detail.get(stage_name, ())) == {"similarity", "weight"}
     )
@@ -206,7 +206,3 @@ def is_on_scale(candidate: Candidate) -> bool:
 
 def _logit(share: float) -> float:
     return log(share / (1 - share))
-
-
-def _last(candidate: Candidate) -> float:
-    return list(candidate.scores.values())[-1] if candidate.scores else 0.0

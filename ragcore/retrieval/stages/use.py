@@ -35,7 +35,7 @@ class WeighUse:
         scores: dict[int, float] = {}
         explained: list[Candidate] = []
         for place, candidate in enumerate(state.candidates, 1):
-            score = _last(candidate)
+            score = candidate.last_score
             value = value_of(by_chunk.get(candidate.chunk, ()))
             shift = self.most * value * _unit(candidate, score, state.scale)
             scores[candidate.chunk] = score + shift
@@ -54,10 +54,6 @@ def value_of(hints: Sequence[UseHint]) -> float:
         return 0.0
     mean = sum(hint.value * hint.nearness for hint in hints) / total
     return mean * max(hint.nearness for hint in hints)
-
-
-def _last(candidate: Candidate) -> float:
-    return list(candidate.scores.values())[-1] if candidate.scores else 0.0
 
 
 def _unit(candidate: Candidate, score: float, scale: ScoreScale | None) -> float:
