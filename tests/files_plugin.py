@@ -13,24 +13,32 @@ import gc
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from tests.services_plugin import ROOT
 
 PACKAGES = ("accounts", "chat", "evaluation", "feedback", "knowledge", "notifications", "ragcore", "ragsite", "work")
+BY_FILE = "by_file"  # key of what the process that shares out the tests tells the others
 MANY_MODULES = 50  # after so many imports the collector of garbage need not walk over what they made
 
 
 def pytest_configure(config: pytest.Config) -> None:
     """In a new clone the processes would otherwise compile the same modules at the same time."""
-    if config.getoption("dist", "no") != "loadfile":
-        return
-    if not hasattr(config, "workerinput"):
+    if config.getoption("dist", "no") == "loadfile":
         for package in PACKAGES:
             compileall.compile_dir(ROOT / package, quiet=2)
-    elif not (config.option.keyword or config.option.markexpr or any("::" in one for one in config.args)):
+    elif getattr(config, "workerinput", {}).get(BY_FILE):
         config.pluginmanager.register(FilesPlugin())
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_configure_node(node: Any) -> None:
+    """Tell a process what only this one knows: xdist sets the option `dist` back to "no" in the others."""
+    option = node.config.option
+    chosen = option.keyword or option.markexpr or any("::" in one for one in node.config.args)
+    node.workerinput[BY_FILE] = option.dist == "loadfile" and not chosen
 
 
 class FileInTurn(pytest.File):
