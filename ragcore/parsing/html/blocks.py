@@ -11,11 +11,27 @@ from bs4.element import NavigableString, PreformattedString
 
 from ragcore.parsing.html.inline import SPACE, InlineText, is_inline
 from ragcore.parsing.html.pictures import WebPictureCollector
+from ragcore.parsing.number_words import number_text
 from ragcore.parsing.tables import Cell, table_markdown
 from ragcore.types import Block, BlockKind
 
 _LISTS = ("ul", "ol", "menu", "dir")
 _STANDALONE = frozenset(("heading", "table", "code", "formula"))  # never squeezed into a list item or a quotation
+_NUMERALS = {  # types of a list and its style, as formats of office programs
+    "a": "lowerLetter",
+    "A": "upperLetter",
+    "i": "lowerRoman",
+    "I": "upperRoman",
+    "lower-alpha": "lowerLetter",
+    "lower-latin": "lowerLetter",
+    "upper-alpha": "upperLetter",
+    "upper-latin": "upperLetter",
+    "lower-roman": "lowerRoman",
+    "upper-roman": "upperRoman",
+    "cjk-ideographic": "chineseCounting",
+    "simp-chinese-informal": "chineseCounting",
+}
+_LIST_STYLE = re.compile(r"list-style(?:-type)?\s*:\s*([a-z-]+)", re.IGNORECASE)
 _LONE_IMAGE = re.compile(r"!\[[^\]]*\]\([^)]*\)")
 _LONE_FORMULA = re.compile(r"\$([^$\n]+)\$")
 _LANGUAGE = re.compile(r"\b(?:language|lang|highlight-source|highlight|brush:?)[-_: ]+([\w+#-]+)")
@@ -115,12 +131,15 @@ class HtmlBlockBuilder:
 
     def _items(self, tag: Tag) -> Iterator[str | Block]:
         number = int(str(tag.get("start"))) if re.fullmatch(r"[0-9]{1,6}", str(tag.get("start") or "")) else 1
+        numeral = _numeral_of(tag)
         for child in tag.find_all(True, recursive=False):
             if child.name in _LISTS:  # a list directly inside a list is common, if wrong
                 yield from _indented(self._items(child), "  ")
                 continue
-            mark = f"{number}. " if tag.name == "ol" else "- "
-            number += child.name == "li"
+            if re.fullmatch(r"-?[0-9]{1,6}", value := str(child.get("value") or "")):
+                number = int(value)
+            mark = f"{number_text(number, numeral)}. " if tag.name == "ol" else "- "
+            number += (child.name == "li") * (-1 if tag.has_attr("reversed") else 1)
             yield from _item(self._inside(child), mark)
 
     def _definitions(self, tag: Tag) -> Iterator[str | Block]:
@@ -211,6 +230,12 @@ def _language(pre: Tag) -> str:
         for match in _LANGUAGE.finditer(attributes):
             return "" if match[1].lower() in _NO_LANGUAGE else match[1]
     return ""
+
+
+def _numeral_of(tag: Tag) -> str:
+    """The number format in which a list counts; "" for digits."""
+    style = _LIST_STYLE.search(str(tag.get("style") or ""))
+    return _NUMERALS.get(style[1].lower() if style else str(tag.get("type") or ""), "")
 
 
 def is_data_table(tag: Tag) -> bool:

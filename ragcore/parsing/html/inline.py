@@ -10,6 +10,7 @@ from bs4.element import PageElement, PreformattedString
 from ragcore.parsing.html.pictures import WebPictureCollector
 from ragcore.parsing.raised import LOWERED, RAISED, on_level
 from ragcore.parsing.ruby import is_reading_kept
+from ragcore.parsing.struck import struck_run, with_struck_marks
 
 SPACE = re.compile(r"[ \t\r\n\f\u00a0]+")
 _READINGS = ("rt", "rp", "rtc")
@@ -21,6 +22,8 @@ _INLINE = frozenset(
 _SILENT = frozenset(("rp", "annotation", "annotation-xml"))
 _ICON_PIXELS = 24
 _LEVELS = {"sup": RAISED, "sub": LOWERED}
+_STRUCK = frozenset(("del", "s", "strike"))
+_STRUCK_STYLE = re.compile(r"text-decoration(?:-line)?\s*:[^;]*\bline-through\b", re.IGNORECASE)
 _SHIFTED = re.compile(r"vertical-align\s*:\s*(super|sub)\b", re.IGNORECASE)
 
 _TEX_CLASSES = re.compile(r"(?:^|[-_ ])(?:math|tex|latex|mathjax|mwe-math\S*)(?:$|[-_ ])", re.IGNORECASE)
@@ -87,6 +90,8 @@ class InlineText:
             return f"\u201c{text.strip()}\u201d"
         if name == "sup" and _leads_to_note(node, text):
             return f"[^{text.strip()}]"
+        if name in _STRUCK or _STRUCK_STYLE.search(str(node.get("style") or "")):
+            text = with_struck_marks(struck_run(text))
         if level := _level(node):
             return on_level(text, level, before=_beside(node.previous_sibling), after=_beside(node.next_sibling))
         return text if _runs_inside(name) else f"\n{text}\n"

@@ -9,8 +9,8 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, field, replace
 
+from ragcore.parsing.number_words import number_text
 from ragcore.parsing.office.docx_text import W
-from ragcore.parsing.office.number_words import number_text
 from ragcore.parsing.office.xml import Element
 
 

@@ -17,6 +17,7 @@ from ragcore.parsing.office.omml import M, formula
 from ragcore.parsing.office.xml import Element
 from ragcore.parsing.raised import LOWERED, RAISED, levelled_text
 from ragcore.parsing.ruby import is_reading_kept
+from ragcore.parsing.struck import struck_run, with_struck_marks
 from ragcore.parsing.tables import Cell
 
 W = "{http://schemas.openxmlformats.org/wordprocessingml/2006/main}"
@@ -57,7 +58,7 @@ class Links:
 
 def paragraph_text(paragraph: Element, links: Links) -> str:
     """The visible text, raised and lowered figures told from the others; text boxes are left to `text_boxes`."""
-    text = levelled_text(_pieces(paragraph, links, 0)).strip()
+    text = with_struck_marks(levelled_text(_pieces(paragraph, links, 0))).strip()
     return _BOX_SPACES.sub(" ", text) if max(text, default="") >= "\u2610" else text
 
 
@@ -125,8 +126,15 @@ def _run_pieces(run: Element, links: Links, level: int) -> Iterator[Piece]:
     fonts = properties.find(W + "rFonts")
     font = (fonts.get(W + "ascii") or fonts.get(W + "hAnsi") or "") if fonts is not None else ""
     own_level = _level(properties, links)
+    is_struck = any(_is_on(properties.find(W + name)) for name in ("strike", "dstrike"))
     for text, inner in _pieces(run, links, level if own_level is None else own_level):
-        yield symbols(text, font) if font else text, inner
+        shown = symbols(text, font) if font else text
+        yield struck_run(shown) if is_struck else shown, inner
+
+
+def _is_on(mark: Element | None) -> bool:
+    """Whether a property that is on or off is there and on."""
+    return mark is not None and mark.get(W + "val", "1") not in ("0", "false", "off")
 
 
 def _level(properties: Element, links: Links) -> int | None:
@@ -176,8 +184,7 @@ def _form_field(node: Element) -> str:
     if (box := data.find(W + "checkBox")) is not None:
         mark = box.find(W + "checked")
         mark = box.find(W + "default") if mark is None else mark
-        is_ticked = mark is not None and mark.get(W + "val", "1") not in ("0", "false", "off")
-        return "☒ " if is_ticked else "☐ "
+        return "☒ " if _is_on(mark) else "☐ "
     if (choice := data.find(W + "ddList")) is not None:
         mark = choice.find(W + "result")
         mark = choice.find(W + "default") if mark is None else mark
@@ -193,8 +200,7 @@ def _note_prefix(tag: str) -> str:
 
 def _is_hidden(run: Element) -> bool:
     """Whether the author hid the run; such text is a note to programs or left over from a template."""
-    mark = run.find(f"{W}rPr/{W}vanish")
-    return mark is not None and mark.get(W + "val", "1") not in ("0", "false", "off")
+    return _is_on(run.find(f"{W}rPr/{W}vanish"))
 
 
 def _pictures(node: Element, links: Links) -> Iterator[str]:

@@ -9,6 +9,7 @@ from ragcore.parsing.links import linked
 from ragcore.parsing.office.omml import M
 from ragcore.parsing.office.xml import Element
 from ragcore.parsing.raised import LOWERED, RAISED, levelled_text
+from ragcore.parsing.struck import struck_run, with_struck_marks
 
 A = "{http://schemas.openxmlformats.org/drawingml/2006/main}"
 _R = "{http://schemas.openxmlformats.org/officeDocument/2006/relationships}"
@@ -20,7 +21,7 @@ def paragraph_text(paragraph: Element, addresses: Mapping[str, str] = MappingPro
 
     `addresses`: where links lead, by relationship id.
     """
-    return levelled_text(_pieces(paragraph, addresses)).strip()
+    return with_struck_marks(levelled_text(_pieces(paragraph, addresses))).strip()
 
 
 def body_text(body: Element) -> str:
@@ -37,20 +38,27 @@ def _pieces(paragraph: Element, addresses: Mapping[str, str]) -> Iterator[tuple[
         elif _is_shown(node):
             text = (node.text or "").replace("\v", "\n")
             address = addresses.get(_link_id(node)) if addresses else None
-            yield (linked(text, address), 0) if address else (text, _level(node))
+            text = linked(text, address) if address else text
+            properties = _properties(node)
+            is_struck = properties is not None and (properties.get("strike") or "noStrike") != "noStrike"
+            yield struck_run(text) if is_struck else text, 0 if address else _level(properties)
 
 
 def _link_id(text: Element) -> str:
     """The relationship that a run leads to; "" for text that is no link."""
-    run = text.getparent()
-    link = run.find(f"{A}rPr/{A}hlinkClick") if run is not None else None
+    properties = _properties(text)
+    link = properties.find(A + "hlinkClick") if properties is not None else None
     return (link.get(_R + "id") or "") if link is not None else ""
 
 
-def _level(text: Element) -> int:
-    """Whether a run is raised or lowered, which its baseline says in thousandths of a per cent."""
+def _properties(text: Element) -> Element | None:
+    """How the run of a text is set."""
     run = text.getparent()
-    properties = run.find(A + "rPr") if run is not None else None
+    return run.find(A + "rPr") if run is not None else None
+
+
+def _level(properties: Element | None) -> int:
+    """Whether a run is raised or lowered, which its baseline says in thousandths of a per cent."""
     shift = (properties.get("baseline") or "0") if properties is not None else "0"
     try:
         share = float(shift.removesuffix("%"))

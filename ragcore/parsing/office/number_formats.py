@@ -2,7 +2,7 @@
 
 The codes are those of ECMA-376 part 1, 18.8.31. What is implemented is what people read and search for: digits,
 thousands, percentages, currency signs, units, words for a sign or a condition, digits in groups, dates. Other codes
-(fractions, exponents) show the plain number.
+(fractions) show the plain number.
 """
 
 from __future__ import annotations
@@ -25,6 +25,7 @@ _WITH_WORDS = re.compile(r'((?:"[^"]*"|[\\!].)?)General("[^"]*"|[\\!].|[\u4e00-\
 _PARTS = re.compile(r'"[^"]*"|[\\!].|\[[^\]]{0,255}\]|.', re.DOTALL)
 _TOKEN = re.compile(r'"([^"]*)"|[\\!](.)|([#0?][#0?,]*(?:\.[#0?]*)?,*)|(%)|(.)', re.DOTALL)
 _PLAIN_ONLY = re.compile(r"(?i)general|[eE][+-]|[#0?]\s*/|@")
+_EXPONENT = re.compile(r"[#0?]*0(?:\.([0?]*))?[eE]([+-])([0?]+)")
 _LITERAL = re.compile(r'"[^"]*"|[\\!].|\[\$[^\]]*\]')
 _ELAPSED = re.compile(r"\[(?:h+|m+|s+)\]", re.IGNORECASE)
 
@@ -83,12 +84,21 @@ def display_text(text: str, number_format: str) -> str:
     return "".join(text if part == "@" else part for part in _literals(section)).strip() or text
 
 
+def _scientific(value: float, form: re.Match[str]) -> str:
+    """A number with a power of ten: 1.50E-07 for the code 0.00E+00."""
+    mantissa, _, power = f"{value:.{len(form[1] or '')}e}".partition("e")
+    sign = "-" if power.startswith("-") else "+" if form[2] == "+" else ""
+    return f"{mantissa}E{sign}{abs(int(power)):0{len(form[3])}d}"
+
+
 def _number(value: float, code: str) -> str:
     if value != value or value in (float("inf"), float("-inf")):
         return plain_number(value)
     section, is_signed = _section_for(value, code)
     if section is None:
         return ""
+    if (exponent := _EXPONENT.fullmatch(section)) is not None:
+        return _scientific(value, exponent)
     form = _parsed(section)
     if form.words:
         return form.words

@@ -5,7 +5,17 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from ragcore.errors import CorruptDocumentError, ResourceLimitError
-from ragcore.parsing.office.odf_text import DRAW, OFFICE, PRESENTATION, TABLE, TEXT, OdfReader, list_marks, text_levels
+from ragcore.parsing.office.odf_text import (
+    DRAW,
+    OFFICE,
+    PRESENTATION,
+    TABLE,
+    TEXT,
+    OdfReader,
+    list_marks,
+    struck_styles,
+    text_levels,
+)
 from ragcore.parsing.office.package import check_package
 from ragcore.parsing.office.xml import Element, Package, bounded_int
 from ragcore.parsing.parser_errors import build_document, coded_errors, require_content
@@ -55,7 +65,10 @@ def open_document(content: bytes, *, name: str, kind: str) -> tuple[OdfReader, E
     if body is None:
         raise CorruptDocumentError(name=name, problem=f"no {kind} inside")
     styles = package.xml("styles.xml")
-    return OdfReader(package, list_marks(styles, root), text_levels(styles, root)), body
+    reader = OdfReader(
+        package, list_marks(styles, root), levels=text_levels(styles, root), struck=struck_styles(styles, root)
+    )
+    return reader, body
 
 
 def document_metadata(package: Package) -> dict[str, str]:

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
+from ragcore.parsing.number_words import number_text
 from ragcore.parsing.office.graphics import OfficePictureCollector
-from ragcore.parsing.office.number_words import number_text
 from ragcore.parsing.office.xml import Element, Package, bounded_int
 from ragcore.parsing.raised import LOWERED, RAISED, levelled_text
+from ragcore.parsing.struck import struck_run, with_struck_marks
 from ragcore.parsing.tables import Cell, table_markdown
 from ragcore.types import Block
 
@@ -57,6 +58,7 @@ class OdfReader:
     package: Package
     lists: dict[tuple[str, int], Mark]
     levels: Mapping[str, int] = field(default_factory=dict)  # style of letters -> RAISED or LOWERED
+    struck: frozenset[str] = frozenset()  # styles of letters that strike them through
     collector: OfficePictureCollector = field(default_factory=OfficePictureCollector)
     notes: list[str] = field(default_factory=list)
     page: int | None = None
@@ -95,7 +97,7 @@ class OdfReader:
 
     def text(self, node: Element) -> str:
         """The words of a paragraph; frames in it are left to their own blocks."""
-        return levelled_text(self._pieces(node, 0)).strip()
+        return with_struck_marks(levelled_text(self._pieces(node, 0))).strip()
 
     def _pieces(self, node: Element, level: int) -> Iterator[tuple[str, int]]:
         """Texts of an element that stands on a level, each with its own one."""
@@ -113,7 +115,9 @@ class OdfReader:
             elif tag == DRAW + "frame" and child.get(TEXT + "anchor-type") == "as-char":
                 yield self._formula(child) or self._picture(child), 0
             elif tag not in _GONE and not tag.startswith(DRAW):
-                yield from self._pieces(child, self.levels.get(child.get(TEXT + "style-name") or "", level))
+                style = child.get(TEXT + "style-name") or ""
+                inner = self._pieces(child, self.levels.get(style, level))
+                yield from ((struck_run(text), at) for text, at in inner) if style in self.struck else inner
             yield child.tail or "", level
 
     def _note(self, note: Element) -> str:
@@ -249,6 +253,18 @@ def text_levels(*roots: Element | None) -> dict[str, int]:
             is_lowered = shift == "sub" or shift.startswith("-")
             levels[style.get(STYLE + "name") or ""] = LOWERED if is_lowered else RAISED
     return levels
+
+
+def struck_styles(*roots: Element | None) -> frozenset[str]:
+    """The styles of letters that strike them through, by name."""
+    return frozenset(
+        style.get(STYLE + "name") or ""
+        for root in roots
+        if root is not None
+        for style in root.iter(STYLE + "style")
+        if (properties := style.find(STYLE + "text-properties")) is not None
+        and (properties.get(STYLE + "text-line-through-style") or "none") != "none"
+    )
 
 
 def list_marks(*roots: Element | None) -> dict[tuple[str, int], Mark]:

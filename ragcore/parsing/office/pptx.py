@@ -17,10 +17,10 @@ from pptx import Presentation
 from pptx.enum.shapes import PP_PLACEHOLDER
 from pptx.shapes.shapetree import SlideShapeFactory
 
+from ragcore.parsing.number_words import number_text
 from ragcore.parsing.office.drawing_text import A, body_text, paragraph_text
 from ragcore.parsing.office.graphics import OfficePictureCollector, chart_blocks, diagram_list
 from ragcore.parsing.office.mending import mended_package
-from ragcore.parsing.office.number_words import number_text
 from ragcore.parsing.office.package import check_package
 from ragcore.parsing.office.xml import Element, bounded_int, read_xml
 from ragcore.parsing.parser_errors import build_document, coded_errors, require_content

@@ -23,6 +23,7 @@ from ragcore.parsing.links import linked
 from ragcore.parsing.office.number_formats import GENERAL, display, display_text
 from ragcore.parsing.office.xml import Element, Package, transitional
 from ragcore.parsing.raised import LOWERED, RAISED, levelled_text
+from ragcore.parsing.struck import struck_run, with_struck_marks
 
 S = "{http://schemas.openxmlformats.org/spreadsheetml/2006/main}"
 _R = "{http://schemas.openxmlformats.org/officeDocument/2006/relationships}"
@@ -89,7 +90,8 @@ class Workbook:
                 match = _REFERENCE.fullmatch(cell.get("r") or "")
                 column = column_number(match[1]) if match else column + 1
                 if column <= MAX_COLUMN and (text := self._cell_text(cell, masters)):
-                    cells[column] = text
+                    is_struck = self._is_struck(cell)
+                    cells[column] = with_struck_marks(struck_run(text)) if is_struck else text
             row.clear()
             while row.getprevious() is not None:  # rows that were read
                 del row.getparent()[0]
@@ -166,6 +168,10 @@ class Workbook:
         formats = self._formats
         return formats[int(style)] if style.isdecimal() and int(style) < len(formats) else GENERAL
 
+    def _is_struck(self, cell: Element) -> bool:
+        style = cell.get("s") or "0"
+        return style.isdecimal() and int(style) in self._struck
+
     # ── parts beside the sheets ─────────────────────────────────────────────────────────────────
 
     @cached_property
@@ -188,17 +194,32 @@ class Workbook:
     @cached_property
     def _formats(self) -> list[str]:
         """The number format of each cell style."""
-        blob = self._blob("styles")
-        try:
-            root = etree.fromstring(transitional(blob), _parser()) if blob else None
-        except etree.XMLSyntaxError:
-            root = None
+        root = self._styles
         if root is None:
             return []
         codes = {node.get("numFmtId"): node.get("formatCode") or GENERAL for node in root.iter(S + "numFmt")}
         styles = root.find(S + "cellXfs")
         numbers = [node.get("numFmtId") or "0" for node in styles] if styles is not None else []
         return [codes.get(number) or _builtin(number) for number in numbers]
+
+    @cached_property
+    def _struck(self) -> frozenset[int]:
+        """The cell styles whose font is struck through."""
+        fonts = self._styles.find(S + "fonts") if self._styles is not None else None
+        styles = self._styles.find(S + "cellXfs") if self._styles is not None else None
+        if fonts is None or styles is None:
+            return frozenset()
+        struck = {str(number) for number, font in enumerate(fonts) if is_struck(font)}
+        return frozenset(number for number, style in enumerate(styles) if style.get("fontId") in struck)
+
+    @cached_property
+    def _styles(self) -> Element | None:
+        """The root of the part that says how cells look; None where it is missing or cannot be read."""
+        blob = self._blob("styles")
+        try:
+            return etree.fromstring(transitional(blob), _parser()) if blob else None
+        except etree.XMLSyntaxError:
+            return None
 
     def _blob(self, kind: str) -> bytes | None:
         part = next(iter(self._package.related(self._part, kind).values()), "")
@@ -214,8 +235,15 @@ def string_text(node: Element) -> str:
         elif child.tag == S + "r":
             mark = child.find(f"{S}rPr/{S}vertAlign")
             level = _LEVELS.get(mark.get("val") or "", 0) if mark is not None else 0
-            pieces.append((child.findtext(S + "t") or "", level))
-    return levelled_text(pieces)
+            text = child.findtext(S + "t") or ""
+            pieces.append((struck_run(text) if is_struck(child.find(S + "rPr")) else text, level))
+    return with_struck_marks(levelled_text(pieces))
+
+
+def is_struck(font: Element | None) -> bool:
+    """Whether the properties of a font strike its letters through."""
+    mark = font.find(S + "strike") if font is not None else None
+    return mark is not None and mark.get("val", "1") not in ("0", "false", "off")
 
 
 def column_number(letters: str) -> int:

@@ -221,3 +221,29 @@ def test_raised_and_lowered_figures_are_told_apart(source, text):
 )
 def test_readings_do_not_cut_the_word(source, text):
     assert blocks(f"<p>{source}</p>") == [("paragraph", text)]
+
+
+@pytest.mark.parametrize(
+    ("source", "text"),
+    [
+        ("<p>limit <s>40 W.</s> 46 W</p>", "limit ~~40 W~~. 46 W"),
+        ("<p><del>40 W</del><ins>46 W</ins></p>", "~~40 W~~46 W"),
+        ('<p><span style="text-decoration: line-through">旧值</span>新值</p>', "~~旧值~~新值"),
+        ("<p>run <strike><code>rm -r</code></strike></p>", "run ~~`rm -r`~~"),
+    ],
+)
+def test_words_that_are_struck_through_are_marked_so(source, text):
+    assert blocks(source) == [("paragraph", text)]
+
+
+@pytest.mark.parametrize(
+    ("source", "lines"),
+    [
+        ("<ol type=a start=3><li>x<li>y</ol>", "c. x\nd. y"),
+        ('<ol style="list-style-type: upper-roman"><li>x<li>y</ol>', "I. x\nII. y"),
+        ("<ol><li>x<li value=7>y<li>z</ol>", "1. x\n7. y\n8. z"),
+        ("<ol reversed start=2><li>x<li>y</ol>", "2. x\n1. y"),
+    ],
+)
+def test_lists_count_as_the_page_shows_them(source, lines):
+    assert blocks(source) == [("list", lines)]

@@ -10,8 +10,8 @@ from docx.oxml.parser import parse_xml
 
 from ragcore.errors import CorruptDocumentError, PasswordProtectedError, ResourceLimitError, UnsafeArchiveError
 from ragcore.parsing import parse
+from ragcore.parsing.number_words import chinese_number, number_text
 from ragcore.parsing.office import package
-from ragcore.parsing.office.number_words import chinese_number, number_text
 from tests.ragcore.parsing.build import W, add_xml, docx_bytes, part, with_part
 from tests.ragcore.parsing.office_build import png_bytes
 

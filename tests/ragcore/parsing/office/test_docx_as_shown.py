@@ -9,7 +9,7 @@ from zipfile import ZipFile
 import pytest
 
 from ragcore.parsing import parse
-from ragcore.parsing.office.number_words import number_text
+from ragcore.parsing.number_words import number_text
 from tests.ragcore.parsing.build import W, docx_bytes, part, with_part
 from tests.ragcore.parsing.office_build import png_bytes, zip_bytes
 
@@ -254,3 +254,15 @@ def test_an_embedded_web_page_is_part_of_the_text(name, data):
     content = with_body(run("before"), '<w:altChunk r:id="rId50"/>', run("behind"), parts={f"word/{name}": data})
 
     assert texts(related(content, rId50=("aFChunk", name))) == ["before", "Inside", "Valve K9 stays shut.", "behind"]
+
+
+def test_words_that_are_struck_through_are_marked_so():
+    struck = "<w:strike/>"
+
+    assert texts(
+        with_body(
+            run("上限 ") + run("40 ", struck) + run("dBm", "<w:dstrike/>") + run(" 46 dBm"),
+            run("整段作废。", struck),
+            run("still valid", '<w:strike w:val="0"/>') + run("。", struck),
+        )
+    ) == ["上限 ~~40 dBm~~ 46 dBm", "~~整段作废~~。", "still valid。"]

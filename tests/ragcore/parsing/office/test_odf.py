@@ -177,6 +177,16 @@ def test_raised_and_lowered_figures_are_told_apart():
     ]
 
 
+def test_words_that_are_struck_through_are_marked_so():
+    style = (
+        '<style:style style:name="old" style:family="text">'
+        '<style:text-properties style:text-line-through-style="solid"/></style:style>'
+    )
+    body = '<text:p>limit <text:span text:style-name="old">40 W</text:span> 46 W</text:p>'
+
+    assert blocks(odf_bytes("text", body, styles=style)) == [("paragraph", "limit ~~40 W~~ 46 W")]
+
+
 def test_a_slide_with_nothing_on_it_leaves_nothing():
     page = "<draw:page><draw:frame><draw:text-box>%s</draw:text-box></draw:frame></draw:page>"
     body = page % "" + page % "<text:p>Hall 4</text:p>"

@@ -242,3 +242,13 @@ def test_a_presentation_with_missing_parts_in_the_strict_form_is_read():
             members[name] = data
 
     assert ("paragraph", "The oil is L-HM46.") in blocks(zip_bytes(members))
+
+
+def test_words_that_are_struck_through_are_marked_so():
+    def write(presentation):
+        line = add_text(add_slide(presentation), "").text_frame.paragraphs[0]
+        line.add_run().text = "limit 40 W"
+        line.runs[0].font._element.set("strike", "sngStrike")
+        line.add_run().text = " 46 W"
+
+    assert blocks(pptx_bytes(write))[-1] == ("paragraph", "~~limit 40 W~~ 46 W")

@@ -9,6 +9,7 @@ from openpyxl.cell.rich_text import CellRichText, TextBlock
 from openpyxl.cell.text import InlineFont
 from openpyxl.comments import Comment
 from openpyxl.drawing.image import Image
+from openpyxl.styles import Font
 
 from ragcore.errors import EmptyDocumentError, ResourceLimitError, UnsafeArchiveError
 from ragcore.parsing import parse
@@ -175,6 +176,8 @@ def test_entities_are_refused_before_a_library_sees_them():
         (1.5, "0.##", "1.5"),
         (2, "0.##", "2"),
         (0.5, "# ?/?", "0.5"),
+        (1.5e-7, "0.00E+00", "1.50E-07"),
+        (48, "0.0E-0", "4.8E1"),
         (5, "00000", "00005"),
         (True, "General", "TRUE"),
         (None, "General", ""),
@@ -350,3 +353,13 @@ def test_a_link_that_a_formula_makes_is_shown_by_its_words(formula, shown):
     assert f"| {shown} | 1 |" in cells_of(
         xlsx_bytes(lambda workbook: fill(workbook.active, [("manual", "n"), (formula, 1)]))
     )
+
+
+def test_struck_cells_and_struck_words_of_a_cell_are_marked_so():
+    def write(workbook):
+        sheet = workbook.active
+        old, new = TextBlock(InlineFont(strike=True), "40 W"), TextBlock(InlineFont(), " 46 W")
+        fill(sheet, [("part", "limit"), ("P1", 40), ("P2", CellRichText(old, new))])
+        sheet["B2"].font = Font(strike=True)
+
+    assert "| P1 | ~~40~~ |\n| P2 | ~~40 W~~ 46 W |" in cells_of(xlsx_bytes(write))
