@@ -9,6 +9,7 @@ from __future__ import annotations
 from bisect import bisect
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from itertools import pairwise
 from typing import Literal
 
 from ragcore.parsing.raised import LOWERED, RAISED, on_level
@@ -29,6 +30,9 @@ WIDE_LINE = 0.6  # of the width of a column
 MIN_FILL = 0.6  # share of the text in wide lines: prose fills its column, the cells of a table do not
 FULL = 0.7  # the same for a main text with a box beside it
 MAX_DEPTH = 3  # columns inside columns
+RUNNING = 0.6  # share of the lines of a paragraph, at least, that end inside a sentence
+FULL_LINE = 0.85  # of the width of a column: a line of Chinese that breaks because it is full
+_ENDS = ".:;!?。：；！？"
 STEP_POINTS = 4.0  # grid on which a gutter is searched
 
 
@@ -238,7 +242,25 @@ def _gutter(runs: Sequence[Run]) -> float | None:
     if not _are_columns(*sides):
         return None
     few = min(map(len, sides)) < FEW_ROWS
-    return None if few and _aligned(*sides) > 0.8 else middle  # a few aligned rows are a table with long cells
+    if few and _aligned(*sides) > 0.8 and not all(map(_runs_on, sides)):
+        return None  # a few aligned rows are a table with long cells
+    return middle
+
+
+def _runs_on(lines: Sequence[Run]) -> bool:
+    """Whether most lines go on in the next one, as those of a paragraph do and the cells of a column do not."""
+    ordered = sorted(lines, key=lambda run: run.middle)
+    width = max(run.x1 for run in ordered) - min(run.x0 for run in ordered)
+    going = sum(_goes_on(line, below, width) for line, below in pairwise(ordered))
+    return going >= RUNNING * (len(ordered) - 1)
+
+
+def _goes_on(line: Run, below: Run, width: float) -> bool:
+    """Whether a line ends inside a sentence that the next one continues; `width` is that of their column."""
+    last, first = line.text[-1], below.text[0]
+    if last in _ENDS:
+        return False
+    return first.islower() or (first >= CJK and line.x1 - line.x0 >= FULL_LINE * width)
 
 
 def _are_columns(left: Sequence[Run], right: Sequence[Run]) -> bool:

@@ -57,9 +57,25 @@ def test_two_columns_are_read_one_after_the_other():
 
 
 def test_a_table_with_long_cells_is_not_taken_for_columns():
-    page = lines(LEFT[:4], x=72) + lines(RIGHT[:4], x=320)
+    faults = ["The fan does not turn at the start", "The lamp of the unit stays dark", "The unit ends after a minute"]
+    causes = ["The fuse F2 of the fan is blown", "There is no voltage at plug X4", "The air filter is full of dust"]
+    page = lines([*faults, "The lamp is red all of the time"], x=72)
+    page += lines([*causes, "A wire of the sensor is broken"], x=320)
 
     assert [block.kind for block in parse(pdf_bytes([page]), name="a.pdf").blocks] == ["table"]
+
+
+def test_short_columns_whose_lines_go_on_are_no_table():
+    page = lines(LEFT[5:], x=72) + lines(RIGHT[5:], x=320)
+    chinese = [
+        "随机接入是终端与基站之间建立上行同步",
+        "的过程，它分为基于竞争的随机接入和基",
+        "于非竞争的随机接入两种，用于初始接入",
+        "和切换等场景，由高层触发。",
+    ]
+
+    assert [text.split()[0] for text in texts(pdf_bytes([page]))] == ["and", "mistake"]
+    assert texts(pdf_bytes([lines(chinese, x=72) + lines(chinese, x=320)], font=SONG)) == ["".join(chinese)] * 2
 
 
 def test_chinese_lines_are_joined_without_a_space():
