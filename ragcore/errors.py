@@ -140,6 +140,9 @@ class CorruptDocumentError(PermanentError):
         "sitemap_entities": "The sitemap declares XML entities, which is not allowed.",
         "not_a_sitemap": "This is not a sitemap.",
         "binary": "The file is binary, not text.",
+        "json": "Line %(line)s of the file cannot be read as JSON.",
+        "no_times": "There are no times in the file, as subtitles have them.",
+        "no_cells": "There are no cells in the file, as a notebook has them.",
         "old_office": "This is a file of an old office program under a new name.",
         "page": "This page cannot be rendered.",
     }

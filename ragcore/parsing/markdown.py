@@ -47,7 +47,7 @@ _FORMULA_END = "last line that ends a formula"
 class MarkdownParser:
     """The source text of each top-level block, so that nothing is lost by rendering it again."""
 
-    formats = (".md", ".markdown")
+    formats = (".md", ".markdown", ".mdx")
     media_types = {"text/markdown": ".md", "text/x-markdown": ".md"}
 
     def parse(self, content: bytes, *, name: str) -> ParsedDocument:

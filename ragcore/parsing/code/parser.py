@@ -21,7 +21,7 @@ MAX_LEVEL = 6
 # code that is cut at blank lines: no grammar is at hand -> its name in Markdown
 PLAIN = {
     **dict.fromkeys((".yaml", ".yml"), "yaml"),
-    **dict.fromkeys((".ini", ".cfg", ".conf"), "ini"),
+    **dict.fromkeys((".ini", ".cfg", ".conf", ".properties"), "ini"),
     **dict.fromkeys((".asn1", ".asn"), "asn1"),
     **dict.fromkeys((".kt", ".kts"), "kotlin"),
     ".sql": "sql",
@@ -69,6 +69,7 @@ class CodeParser:
         ".ini",
         ".cfg",
         ".conf",
+        ".properties",
         ".asn1",
         ".asn",
         ".kt",

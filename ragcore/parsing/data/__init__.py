@@ -1,0 +1,1 @@
+"""Files that programs write: JSON, XML, notebooks, subtitles."""
