@@ -1,7 +1,6 @@
 """Errors that the core raises; each carries a stable code that clients may rely on.
 
-A class declares the English sentences of its code, one by default and one per reason. What changes from case to case
-is a named placeholder that is filled from the data of the error: `%(name)s`.
+A class declares the English sentences of its code, one by default and one per reason, with placeholders `%(name)s`.
 `accounts/error_messages.py` translates an error by its code, reason and data.
 """
 
@@ -141,8 +140,6 @@ class CorruptDocumentError(PermanentError):
         "not_a_sitemap": "This is not a sitemap.",
         "binary": "The file is binary, not text.",
         "json": "Line %(line)s of the file cannot be read as JSON.",
-        "no_times": "There are no times in the file, as subtitles have them.",
-        "no_cells": "There are no cells in the file, as a notebook has them.",
         "old_office": "This is a file of an old office program under a new name.",
         "page": "This page cannot be rendered.",
     }

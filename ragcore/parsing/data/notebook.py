@@ -35,7 +35,7 @@ class NotebookParser:
             if cells is None and isinstance(notebook, dict):
                 cells = [cell for sheet in notebook.get("worksheets") or () for cell in sheet.get("cells") or ()]
             if not isinstance(cells, list):
-                raise CorruptDocumentError("no_cells", name=name)
+                raise CorruptDocumentError(name=name, problem="no cells")
             language = _language(notebook)
             blocks = [block for cell in cells for block in _blocks(cell, language)]
             title = next((block.text for block in blocks if block.kind == "heading"), "")

@@ -60,7 +60,7 @@ def _text_block(text: str) -> Iterator[Block]:
 
 def _object_blocks(value: Mapping[str, Value], level: int) -> Iterator[Block]:
     """Short texts of an object as one list before what is nested in it, long ones as paragraphs under their name."""
-    lines = [f"- {name}: {shown}" for name, part in value.items() if (shown := _inline(part))]
+    lines = [f"- {name}: {line}" for name, part in value.items() if (line := _inline(part))]
     if lines:
         yield Block(kind="list", text="\n".join(lines))
     for name, part in value.items():
@@ -91,8 +91,8 @@ def _title_of(value: Value) -> str:
     """What an object says that it is called."""
     if not isinstance(value, Mapping):
         return ""
-    named = {name.lower(): part for name, part in value.items() if isinstance(part, str) and len(part) < LONG_TEXT}
-    return next((_line(named[name]) for name in _TITLES if named.get(name, "").strip()), "")
+    texts = {name.lower(): part for name, part in value.items() if isinstance(part, str) and len(part) < LONG_TEXT}
+    return next((_line(texts[name]) for name in _TITLES if texts.get(name, "").strip()), "")
 
 
 # ── records ─────────────────────────────────────────────────────────────────────────────────────
@@ -120,11 +120,11 @@ def _cells(record: Mapping[str, Value]) -> dict[str, str] | None:
             inner = {key: _inline(value) for key, value in part.items() if value}
             if not all(inner.values()):
                 return None
-            cells |= {f"{name}.{key}": shown for key, shown in inner.items()}
+            cells |= {f"{name}.{key}": line for key, line in inner.items()}
         elif isinstance(part, str):
             cells[name] = _line(part)
-        elif shown := _inline(part):
-            cells[name] = shown
+        elif line := _inline(part):
+            cells[name] = line
         else:
             return None
     return cells

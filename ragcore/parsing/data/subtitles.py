@@ -41,7 +41,7 @@ class SubtitlesParser:
             text = decode(content).replace("\r\n", "\n").replace("\r", "\n")
             cues = list(_cues(text))
             if not cues and text.removeprefix("\ufeff").strip():
-                raise CorruptDocumentError("no_times", name=name)
+                raise CorruptDocumentError(name=name, problem="no times")
             return build_document(_paragraphs(cues), name=name)
 
 
@@ -51,7 +51,7 @@ def _cues(text: str) -> Iterator[_Cue]:
         if match is None:
             continue  # a header, a style or a remark
         lines = part[match.end() :].partition("\n")[2]
-        spoken = unescape(_TAG.sub("", _SPEAKER.sub(lambda found: f"{found[1].strip()}: ", lines)))
+        spoken = unescape(_TAG.sub("", _SPEAKER.sub(lambda tag: f"{tag[1].strip()}: ", lines)))
         if words := " ".join(spoken.split()):
             yield _Cue(_seconds(*match.groups()[:4]), _seconds(*match.groups()[4:]), words)
 

@@ -128,8 +128,8 @@ def _run_pieces(run: Element, links: Links, level: int) -> Iterator[Piece]:
     own_level = _level(properties, links)
     is_struck = any(_is_on(properties.find(W + name)) for name in ("strike", "dstrike"))
     for text, inner in _pieces(run, links, level if own_level is None else own_level):
-        shown = symbols(text, font) if font else text
-        yield struck_run(shown) if is_struck else shown, inner
+        letters = symbols(text, font) if font else text
+        yield struck_run(letters) if is_struck else letters, inner
 
 
 def _is_on(mark: Element | None) -> bool:
