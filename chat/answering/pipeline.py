@@ -202,7 +202,7 @@ async def ground_draft(
         judge = relevance_judge(files.plain_question if files is not None else state.query, outcome)
         judge = replace(judge, stated=facts.weights) if facts is not None else judge
     status = "degraded" if draft.degraded else "answered"
-    sources = sources_of_text(draft.text, draft.model, state)
+    sources = sources_of_text(draft.model, state, draft.numbering)
     check = partial(
         check_answer,
         draft.text,
