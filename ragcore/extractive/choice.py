@@ -169,11 +169,12 @@ def with_rest_of_clause(
     it is of no use, or told of another thing: `scores`, float32[n], are far lower there.
     """
     best = choice.best
-    rest = [
+    behind = [
         at
         for at, s in enumerate(statements)
         if s.source is best.source and s.paragraph == best.paragraph and s.position > best.position
     ]
+    rest = list(takewhile(lambda at: statements[at].continues, behind))  # a line below says something of its own
     clause = [best, *(statements[at] for at in rest)]
     is_short = sum(columns(s.text) for s in clause) <= CLAUSE_COLUMNS and not any(s.is_row or s.is_item for s in clause)
     far = float(scores.max()) - FAR

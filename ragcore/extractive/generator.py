@@ -60,6 +60,7 @@ from ragcore.extractive.named import (
     without_bare_names,
     without_siblings,
 )
+from ragcore.extractive.order import best_first
 from ragcore.extractive.own_language import are_foreign
 from ragcore.extractive.quantities import gives_quantity, gives_unit
 from ragcore.extractive.questions import split_questions
@@ -292,7 +293,8 @@ class ExtractiveGenerator:
         choice = defined_first(choice, features, scores)
         lead = [f"**{words.closest}**\n\n"] if share_shown(choice, statements, scores) < DOUBTFUL else []
         choice = choice if kind == "definition" else with_rest_of_clause(choice, statements, scores, question)
-        core = [replace(s, text=with_figure(question, s.text)) if s is choice.best else s for s in choice.core]
+        ordered = best_first(choice.core, choice.best, features, scores) if kind != "process" else choice.core
+        core = [replace(s, text=with_figure(question, s.text)) if s is choice.best else s for s in ordered]
         return [*lead, passage_block(with_tables(core, statements), words), *supplement_blocks(choice, words)]
 
     def _rows_of_kind(
@@ -378,6 +380,7 @@ class ExtractiveGenerator:
         chances = {id(s): float(chance) for s, chance in zip(statements, chances_of(scores), strict=True)}
         if sum(chances[id(s)] for s in runs) < DOUBTFUL and runs and runs[0].source is choice.best.source:
             runs = with_paragraph(runs, choice.best, statements, question)
+        runs = runs if cue_kind(question) == "manner" else best_first(runs, choice.best, features, scores)
         quoted_runs = [
             replace(s, text=with_figure(question, s.text)) if s is choice.best else s
             for s in with_tables(runs, statements)
