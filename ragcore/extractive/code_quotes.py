@@ -8,10 +8,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 
 from ragcore.extractive.choice import SentenceChoice
+from ragcore.extractive.sentence_model import SentenceFeatures
 from ragcore.extractive.sentences import Statement
 from ragcore.ports import FloatArray, Tokenizer
 from ragcore.text.code_blocks import LEFT_OUT, CodeBlock, code_blocks, fenced, in_words, text_parts
@@ -86,6 +88,22 @@ def gives_code(question: str, statements: Sequence[Statement], tokenizer: Tokeni
             share = len(words & have) / len(words) if words else 1.0
             worth[at] += ASKED_WEIGHT * (LEAST_SHARE + (1 - LEAST_SHARE) * share)
     return worth
+
+
+def without_other_code(
+    question: str, features: SentenceFeatures, scores: FloatArray
+) -> tuple[SentenceFeatures, FloatArray]:
+    """The sentences and their scores, float32[n], without the code that stands beside what answers.
+
+    Code stays where it is asked for, or answers as well as the best sentence.
+    """
+    if asks_code(question):
+        return features, scores
+    stays = np.array([not s.is_code for s in features.statements], bool) | (scores >= scores.max() - AS_GOOD)
+    if stays.all():
+        return features, scores
+    statements = tuple(s for s, is_kept in zip(features.statements, stays, strict=True) if is_kept)
+    return replace(features, statements=statements, matrix=features.matrix[stays]), scores[stays]
 
 
 def asked_code(choice: SentenceChoice, statements: Sequence[Statement], scores: FloatArray) -> tuple[Statement, ...]:

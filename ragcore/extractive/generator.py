@@ -33,7 +33,7 @@ from ragcore.extractive.choice import (
     with_tables,
 )
 from ragcore.extractive.choice_blocks import beside_row_blocks, supplement_blocks, whole_list_blocks
-from ragcore.extractive.code_quotes import asked_code, asks_code, gives_code, with_code_set
+from ragcore.extractive.code_quotes import asked_code, asks_code, gives_code, with_code_set, without_other_code
 from ragcore.extractive.comparison import asks_choice, compare_in_table, find_compared
 from ragcore.extractive.document_wish import asks_document, wants_version_of, without_document_wish
 from ragcore.extractive.edition_changes import changes_block
@@ -254,8 +254,8 @@ class ExtractiveGenerator:
                 return section_blocks(section, words)
         if not statements:
             return []
-        scores = prefer_full_coverage(scores, features)
-        return self._by_sentences(question, features, without_siblings(question, statements, scores), titles, words)
+        scores = without_siblings(question, statements, prefer_full_coverage(scores, features))
+        return self._by_sentences(question, *without_other_code(question, features, scores), titles, words)
 
     def _by_sentences(
         self, question: str, features: SentenceFeatures, scores: FloatArray, titles: frozenset[str], words: Wording
