@@ -23,7 +23,7 @@ def best_first(
 ) -> list[Statement]:
     """The sentences with those behind the best one that stand before it and hardly concern the question.
 
-    The sentence that the best one leans on stays before it. Rows of tables stay in the order of their table.
+    Of other paragraphs those are left out that do not concern it at all. The sentence that the best one leans on stays before it. Rows of tables stay in the order of their table.
     `scores`: float32[n], log-odds of the sentences of `features`.
     """
     at = next((place for place, statement in enumerate(shown) if statement is best), 0)
@@ -40,8 +40,12 @@ def best_first(
         is_near = _is_same_text(statement, best) and below <= CONCERNS and coverage[id(statement)] >= LEAST_COVERAGE
         return below <= AS_GOOD or is_near
 
+    def concerns(statement: Statement) -> bool:
+        is_near = odds[id(best)] - odds[id(statement)] <= CONCERNS
+        return is_near or coverage[id(statement)] > 0 or statement.paragraph == best.paragraph
+
     before = [statement for statement in shown[:begin] if stays(statement)]
-    moved = [statement for statement in shown[:begin] if not stays(statement)]
+    moved = [statement for statement in shown[:begin] if not stays(statement) and concerns(statement)]
     return [*before, *shown[begin:], *moved]
 
 
