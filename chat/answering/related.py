@@ -18,6 +18,8 @@ from ragcore.types import Source, State
 
 # Measured on 33 questions to the documents of everyday questions that none of them answers.
 LEAST_RELATED = 0.7  # share of the question's words, and of the line of cosines with its weight, together
+LEAST_OF_LONG = 0.6  # the same for a question within a story, of which no passage has most words
+LONG = 15  # terms of such a question
 MEANING_WEIGHT = 0.6  # of a cosine as a share of `min_cosine`
 SHARE_OF_BEST = 0.7
 WORDS_ALONE = 0.5  # share of the words, where nothing was searched by meaning
@@ -34,7 +36,8 @@ def related_sources(sources: Sequence[Source], outcome: SearchOutcome) -> tuple[
         return numbered_on(sources)
     tokenizer = model_registry.tokenizer()
     nearness = {source.number: _nearness(source, retrieved.state, min_cosine, tokenizer) for source in sources}
-    least = max(LEAST_RELATED, SHARE_OF_BEST * max(nearness.values(), default=0.0))
+    is_long = len(set(retrieved.state.query.terms)) >= LONG
+    least = max(LEAST_OF_LONG if is_long else LEAST_RELATED, SHARE_OF_BEST * max(nearness.values(), default=0.0))
     named = retrieved.state.named_documents
     return numbered_on(
         [s for s in sources if s.passage.chunk < 0 or s.passage.document in named or nearness[s.number] >= least]
@@ -67,7 +70,8 @@ def _nearness(source: Source, state: State, min_cosine: float, tokenizer: Tokeni
 def _share_of_words(source: Source, state: State, tokenizer: Tokenizer) -> float:
     """The weighted share of the question's words in a passage with its names; unknown words weigh most."""
     query, passage = state.query, source.passage
-    unknown = len(set(query.terms) - set(query.weights) - set(query.corrections))
+    named = {term for e in query.expansions if set(e.terms) & set(query.weights) for term in e.asked_terms}
+    unknown = len(set(query.terms) - set(query.weights) - set(query.corrections) - named)
     every = sum(query.weights.values()) + unknown * max(query.weights.values(), default=1.0)
     have = set(tokenizer.terms("\n".join((passage.title, *passage.heading_path, source.text))))
     return sum(weight for term, weight in query.weights.items() if term in have) / (every or 1.0)

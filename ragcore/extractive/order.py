@@ -23,7 +23,8 @@ def best_first(
 ) -> list[Statement]:
     """The sentences with those behind the best one that stand before it and hardly concern the question.
 
-    Of other paragraphs those are left out that do not concern it at all. The sentence that the best one leans on stays before it. Rows of tables stay in the order of their table.
+    Of other paragraphs those are left out that do not concern it at all. The sentence that the best one leans on stays
+    before it. Rows of tables stay in the order of their table.
     `scores`: float32[n], log-odds of the sentences of `features`.
     """
     at = next((place for place, statement in enumerate(shown) if statement is best), 0)
