@@ -183,8 +183,9 @@ def _pieces(text: str) -> Iterator[_Piece]:
     for raw, behind in zip(raws, [*raws[1:], ""], strict=False):
         paragraph += _PARAGRAPH_END.search(before) is not None
         if isinstance(raw, CodeBlock):
-            piece = _code(raw, heading, announced.strip(), opens_item=opens_item)
-            yield replace(piece, announced=intro.strip() if opens_item else piece.announced, paragraph=paragraph)
+            code = _code(raw, heading, announced.strip(), opens_item=opens_item)
+            is_opened = opens_item and bool(announced)
+            yield replace(code, announced=intro.strip() if is_opened else code.announced, paragraph=paragraph)
             announced, head, before, opens_item = "", (), "\n\n", False
             continue
         following = "" if isinstance(behind, CodeBlock) else behind
