@@ -62,7 +62,7 @@ from ragcore.extractive.named import (
 )
 from ragcore.extractive.order import best_first
 from ragcore.extractive.own_language import are_foreign
-from ragcore.extractive.quantities import gives_quantity, gives_unit
+from ragcore.extractive.quantities import gives_quantity, gives_unit, quantity_odds
 from ragcore.extractive.questions import split_questions
 from ragcore.extractive.reasons import lift_reasons
 from ragcore.extractive.records import find_record
@@ -103,8 +103,6 @@ from ragcore.text.tokenise import stop_words
 
 SPECIFIC = 9  # content words from which a question names many things
 FACTS = frozenset({"time", "number"})  # asked for in a sentence or two
-QUANTITY_WEIGHT = 4.0  # log-odds of a sentence with a figure of the things that are counted
-UNIT_WEIGHT = 6.0  # the same of one with a figure in a unit of the property that is asked for
 HELD = 0.85  # probability of the best sentence within an explanation from which nothing is added to it
 NAMED_COLUMNS = 450  # of a fact about a document that the question names
 POINTED_CHARACTERS = 700  # of what stands in a document that is asked for; of more the first sentences are enough
@@ -230,12 +228,7 @@ class ExtractiveGenerator:
         statements = [statements[at] for at in about_named(statements, titles)]
         statements = without_bare_names(question, statements, self._tokenizer)
         features, scores = self._scored(question, statements, request.earlier_question)
-        scores = (
-            scores
-            + QUANTITY_WEIGHT * gives_quantity(question, statements)
-            + UNIT_WEIGHT * gives_unit(question, statements)
-            + gives_code(question, statements, self._tokenizer)
-        )
+        scores = scores + quantity_odds(question, statements) + gives_code(question, statements, self._tokenizer)
         scores = less_of_older(question, statements, lift_reasons(question, statements, scores), older)
         if (record := find_record(question, statements, scores, self._tokenizer, every=every)) is not None:
             return [found_rows_block(record, words)]
