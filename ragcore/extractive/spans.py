@@ -39,7 +39,7 @@ CJK_SHARE = 0.7  # of these: Chinese says as much in fewer columns
 ENOUGH = 0.85  # of them
 SAME = 0.5  # Jaccard of the terms from which two points say the same
 MOST_COLUMNS = 1400  # of runs
-PARAGRAPH_COLUMNS = 500
+PARAGRAPH_COLUMNS = 500  # of the paragraph that completes runs
 LEAST_COLUMNS = 200  # of an explanation, as long as its section goes on
 _GOES_ON = re.compile(
     r"(?:however|therefore|thus|hence|moreover|furthermore|also|instead|otherwise|then|afterwards"

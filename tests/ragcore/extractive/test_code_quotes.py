@@ -2,6 +2,7 @@
 
 import pytest
 
+from chat.pages.shared_view import with_markers
 from chat.rendering import render_markdown
 from chat.rendering.markdown import claim_at
 from knowledge.rendering import markdown_html
@@ -270,3 +271,11 @@ def test_a_summary_is_made_of_sentences():
 )
 def test_what_only_looks_like_a_fence_is_text(text):
     assert code_blocks(text) == []
+
+
+def test_a_shared_block_has_its_markers_below_it():
+    block = "```python\nx = a[1]\n```"
+
+    assert with_markers(block, [1, 1, 2]) == f"{block}\n[1][2]"
+    assert "<pre>" in render_markdown(with_markers(block, [1]), citations={1})
+    assert with_markers("It is so [1].", [1, 2]) == "It is so [1]. [2]"
