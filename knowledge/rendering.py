@@ -17,12 +17,15 @@ from markdown_it import MarkdownIt
 from markdown_it.renderer import RendererHTML
 from markdown_it.token import Token
 
+from ragcore.text.code_blocks import code_blocks, is_block, verbatim_parts
 from ragcore.text.sentences import split_sentences
 
 MARK_FROM = 0.45  # share of the claim's terms that a sentence must have to be marked
 QUOTED_FROM = 0.95  # the share from which a sentence counts as the one that was quoted
 MARKED_AT_MOST = 3  # sentences
 MAX_LEVELS = 120
+_CODE = frozenset({"fence", "code_block"})
+_MARKED = "marked"  # of a token: the lines of its code that were quoted
 _TERM = re.compile(r"[a-z0-9][a-z0-9_.\-]*[a-z0-9]|[a-z0-9]|[\u3400-\u9fff]", re.IGNORECASE)
 _PICTURE = re.compile(r"picture:([A-Za-z0-9._-]{1,128})")
 _MARKER = re.compile(r"\[\d{1,3}\]")
@@ -71,6 +74,8 @@ def markdown_html(text: str, *, claim: str = "", version_id: int | None = None) 
 def _renderer() -> MarkdownIt:
     parser = MarkdownIt("commonmark", {"html": False, "breaks": False}).enable(["table", "strikethrough"])
     parser.add_render_rule("image", _render_image)
+    parser.add_render_rule("fence", _render_code)
+    parser.add_render_rule("code_block", _render_code)
     parser.options["maxNesting"] = MAX_LEVELS  # deeper lists and quotes would be left out
     return parser
 
@@ -88,6 +93,16 @@ def _render_image(self: RendererHTML, tokens: Sequence[Token], index: int, optio
         return image
     caption = f"<figcaption>{words}</figcaption>" if words else ""
     return f'<figure><a href="{address}">{image}</a>{caption}</figure>'
+
+
+def _render_code(self: RendererHTML, tokens: Sequence[Token], index: int, options: Any, env: Any) -> str:
+    """A block of code, the lines that were quoted in `<mark>`."""
+    rest, shown = tokens[index].content, ""
+    for lines in tokens[index].meta.get(_MARKED, ()):
+        before, quoted, behind = rest.partition(lines)
+        if quoted:
+            shown, rest = f"{shown}{escape(before)}<mark>{escape(quoted)}</mark>", behind
+    return f"<pre><code>{shown}{escape(rest)}</code></pre>\n"
 
 
 def _with_figures(tokens: list[Token]) -> list[Token]:
@@ -110,7 +125,7 @@ def terms(text: str) -> frozenset[str]:
 
 
 def marked_places(text: str, claim: str) -> tuple[int, ...]:
-    """Which sentences and rows of a passage carry the claim, by their number from 0 (`sentence_texts`)."""
+    """Which sentences, rows and blocks of code carry the claim, by their number from 0 (`sentence_texts`)."""
     return tuple(_best(list(_candidates(_renderer().parse(text))), claim)) if claim else ()
 
 
@@ -141,7 +156,16 @@ def _mark(tokens: list[Token], claim: str) -> None:
     candidates = list(_candidates(tokens))
     for number in _best(candidates, claim):
         for token, part in candidates[number].parts:
-            token.children = _wrapped(token.children or [], part)
+            if token.type in _CODE:
+                token.meta = {**token.meta, _MARKED: _quoted_lines(claim, part)}
+            else:
+                token.children = _wrapped(token.children or [], part)
+
+
+def _quoted_lines(claim: str, code: str) -> list[str]:
+    """The pieces of code that a claim quotes, in order; all of it where it quotes none letter by letter."""
+    lines = [part for block in code_blocks(claim) for part in verbatim_parts(block.code) if part in code]
+    return lines or [code.rstrip("\n")]
 
 
 def _best(candidates: Sequence[_Candidate], claim: str) -> list[int]:
@@ -149,7 +173,7 @@ def _best(candidates: Sequence[_Candidate], claim: str) -> list[int]:
 
     Where one has all of the claim's terms, only those that have; they are what was quoted.
     """
-    claim_terms = terms(claim)
+    claim_terms = terms(code_blocks(claim)[0].code if is_block(claim) else claim)
     if not claim_terms:
         return []
     rated = [(share(candidate.text, claim_terms), -number) for number, candidate in enumerate(candidates)]
@@ -162,7 +186,7 @@ def _best(candidates: Sequence[_Candidate], claim: str) -> list[int]:
 
 @dataclass(frozen=True, slots=True)
 class _Candidate:
-    """What may be marked: a sentence, or a row of a table."""
+    """What may be marked: a sentence, a row of a table, or a block of code."""
 
     text: str  # by which it is found; of a row with the names of its columns
     parts: Sequence[tuple[Token, str]]  # where it stands
@@ -184,6 +208,8 @@ def _candidates(tokens: list[Token]) -> Iterator[_Candidate]:
             elif row:
                 yield _Candidate(" ".join([*head, *(text for _cell, text in row)]), row)
             row = None
+        elif token.type in _CODE:
+            yield _Candidate(token.content, [(token, token.content)])
         elif token.type == "inline" and token.children:
             text = _text_of(token).strip()
             if row is not None:

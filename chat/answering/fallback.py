@@ -12,6 +12,7 @@ from ragcore.options import VoiceOptions
 from ragcore.ports import Tokenizer
 from ragcore.prompts.refusals import refusal
 from ragcore.prompts.voice import named
+from ragcore.text.code_blocks import CODE_SPAN, text_parts
 from ragcore.text.markdown import without_pictures
 from ragcore.text.matching import keywords
 from ragcore.text.scripts import language_of
@@ -66,7 +67,8 @@ _CELLS = re.compile(rf"(?:(?<![ \t])[ \t]+)?\|[ \t]*{_POINT}")
 _BREAK = re.compile(rf"\\$|<br\s*/?>[ \t]*{_POINT}", re.MULTILINE | re.IGNORECASE)
 _LINK = re.compile(r"\[([^\[\]\n]{1,300})\]\([^()\s]{0,2000}\)")
 _ESCAPE = re.compile(r"\\([!-/:-@\[-`{-~])")
-_HIDDEN = 0xE000  # private use: a character that was escaped is no mark
+_SIGN = re.compile(r"[!-/:-@\[-`{-~]")
+_HIDDEN = 0xE000  # private use: a character that was escaped, or stands in code, is no mark
 _SHOWN = {_HIDDEN + code: chr(code) for code in range(0x21, 0x7F)}
 _EDGES = re.compile(r"^[ ·]+|[ ·]+$", re.MULTILINE)
 _MAIL_ADDRESS = re.compile(r"<([^\s<>@]{1,64}@[^\s<>@]{1,255})>")
@@ -147,10 +149,19 @@ def highlighted(text: str, pattern: re.Pattern[str] | None) -> str:
 
 
 def _readable(markdown: str) -> str:
-    """The text without marks of headings, lists, emphasis, links and addresses; cells of tables between dots."""
-    hidden = _ESCAPE.sub(lambda match: chr(_HIDDEN + ord(match[1])), without_pictures(markdown))
+    """The text without marks of headings, lists, emphasis, links and addresses; cells of tables between dots.
+
+    Code keeps its characters, and loses its fence and its back ticks.
+    """
+    parts = (part if isinstance(part, str) else f"{_hidden(part.code)}\n" for part in text_parts(markdown))
+    with_code = CODE_SPAN.sub(lambda match: _hidden(match["code"]), "".join(parts))
+    hidden = _ESCAPE.sub(lambda match: _hidden(match[1]), without_pictures(with_code))
     plain = _MARKS.sub("", _LINK.sub(r"\1", _BREAK.sub(" ", hidden)))
     return _MAIL_ADDRESS.sub(r"\1", _EDGES.sub("", _CELLS.sub(" · ", plain)).translate(_SHOWN))
+
+
+def _hidden(text: str) -> str:
+    return _SIGN.sub(lambda match: chr(_HIDDEN + ord(match[0])), text)
 
 
 def _densest(text: str, pattern: re.Pattern[str] | None) -> int:

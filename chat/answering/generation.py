@@ -135,7 +135,7 @@ async def show_loop_text(context: AnswerContext, loop_text: WrittenText, sources
     """The text that a loop has chosen."""
     output = _emitter(context, sources)
     await output.write(loop_text.text)
-    return draft_from_loop(loop_text, (await output.finish()).strip())
+    return draft_from_loop(loop_text, (await output.finish()).strip(), output.numbering)
 
 
 async def refuse(context: AnswerContext, *, introduction: str = "") -> Draft:
@@ -197,4 +197,5 @@ def _emitter(context: AnswerContext, sources: Sequence[Source]) -> TextEmitter:
         ids=document_ids(sources),
         blocks=context.renders_blocks,
         known_urls=known_addresses(sources),
+        renumbers=True,
     )

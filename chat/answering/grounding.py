@@ -138,10 +138,21 @@ def unchecked_text(text: str, sources: Sequence[Source], *, status: str) -> Chec
     return CheckedText(text=text, status=status, sources=sources, confidence=confidence)
 
 
-def sources_of_text(text: str, model: str, state: AnswerState) -> tuple[Source, ...]:
-    """The sources that a text may rest on: with the further ones where it is quoted, or cites one of these."""
-    is_used = model == ExtractiveGenerator.name or any(f"[{source.number}]" in text for source in state.further_sources)
-    return (*state.sources, *state.further_sources) if is_used else state.sources
+def sources_of_text(model: str, state: AnswerState, numbering: Mapping[int, int]) -> tuple[Source, ...]:
+    """The sources that a text may rest on: with the further ones where it is quoted, or cites one of these.
+
+    Cited ones come first, with the numbers that the text has for them (`numbering`), the others are numbered on.
+    """
+    is_used = model == ExtractiveGenerator.name or any(source.number in numbering for source in state.further_sources)
+    sources = (*state.sources, *state.further_sources) if is_used else state.sources
+    cited = sorted((s for s in sources if s.number in numbering), key=lambda source: numbering[source.number])
+    others = [source for source in sources if source.number not in numbering]
+    return numbered_on([*cited, *others])
+
+
+def numbered_on(sources: Sequence[Source]) -> tuple[Source, ...]:
+    """The sources with the numbers 1, 2, … in this order."""
+    return tuple(replace(source, number=at) for at, source in enumerate(sources, start=1))
 
 
 def build_record(checked: CheckedText, outcome: SearchOutcome) -> AnswerRecord:

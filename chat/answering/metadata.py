@@ -71,8 +71,8 @@ def _unmentioned(record: AnswerRecord, preparation: Preparation) -> list[str]:
         if files.is_summary:
             return []
         question_text = files.file_question.text
-    numbers = {citation.number for citation in record.cited}
-    texts = [f"{source.passage.title}\n{source.text}" for source in state.sources if source.number in numbers]
+    chunks = {citation.chunk_id for citation in record.cited}
+    texts = [f"{source.passage.title}\n{source.text}" for source in state.sources if source.passage.chunk in chunks]
     return unmentioned_words(question_text, texts, model_registry.tokenizer()) if texts else []
 
 

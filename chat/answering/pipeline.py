@@ -36,6 +36,7 @@ from chat.answering.grounding import (
 )
 from chat.answering.metadata import SILENT_MODELS, add_metadata, asked_with, search_evidence
 from chat.answering.preparation import Preparation, retrieve, understand
+from chat.answering.related import related_sources
 from chat.answering.retrieval import SearchOutcome, complete_tables
 from chat.answering.similar_questions import SimilarQuestions
 from chat.answering.stage_ports import AnswerPorts, report_context
@@ -130,6 +131,8 @@ async def answer_from_sources(
     if not verdict.is_answerable and files is not None:
         sources = tuple(files.closest_first(sources))
     is_stated = facts is not None and bool(facts.stated)
+    if not verdict.is_answerable and not is_stated:
+        sources = await run_cpu(related_sources, sources, outcome)
     if not sources and not is_stated:
         draft = await refuse(context, introduction=introduction)
         checked = await run_cpu(check_answer, draft.text, (), options=options, status="refused")
@@ -202,7 +205,7 @@ async def ground_draft(
         judge = relevance_judge(files.plain_question if files is not None else state.query, outcome)
         judge = replace(judge, stated=facts.weights) if facts is not None else judge
     status = "degraded" if draft.degraded else "answered"
-    sources = sources_of_text(draft.text, draft.model, state)
+    sources = sources_of_text(draft.model, state, draft.numbering)
     check = partial(
         check_answer,
         draft.text,

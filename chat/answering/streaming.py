@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
-from collections.abc import AsyncGenerator, AsyncIterator
+from collections.abc import AsyncGenerator, AsyncIterator, Mapping
 from contextlib import aclosing
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -67,12 +67,14 @@ class Draft:
     is_fallback: bool = False  # put together from the sources because a model failed
     choice: tuple[str, ...] = ()  # codes, why this tier; () where there was nothing to choose
     warnings: tuple[str, ...] = ()  # codes: "other_language"
+    numbering: Mapping[int, int] = field(default_factory=dict)  # number of a source -> the one in the text
 
 
-def draft_from_loop(loop_text: WrittenText, text: str) -> Draft:
+def draft_from_loop(loop_text: WrittenText, text: str, numbering: Mapping[int, int]) -> Draft:
     """The draft of a text that a loop has chosen, as it was shown. Its tokens are counted with the loop."""
     return Draft(
         text=text,
+        numbering=numbering,
         model=loop_text.model,
         usage=loop_text.usage,
         tier=loop_text.tier,
@@ -135,6 +137,7 @@ class AnswerWriter:
                 self._pieces.append(pending)
         await self._show()
         self.draft.text = (await self.output.finish()).strip()
+        self.draft.numbering = self.output.numbering
         self.draft.seconds, self.draft.thinking_seconds = time.perf_counter() - self._start, self._thinking.seconds
         self._sum_usage()
         return self.draft

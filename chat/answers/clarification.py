@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from accounts.scope import Scope
-from chat.models import Message
+from chat.models import Message, MessageCitation
 from knowledge.models import Document, KnowledgeSet
 from knowledge.selectors import documents_askable, sets_readable
 
 CERTAIN = 0.8  # confidence from which nothing is asked
+MAY_ANSWER = 0.5  # relevance of a source
 MOST = 4
 ORDER = {KnowledgeSet.Axis.ORGANISATION: 0, KnowledgeSet.Axis.CAPABILITY: 1}  # products say most
 
@@ -23,8 +24,25 @@ class MeantSet:
     name: str
 
 
+def documents_that_answer(*, message: Message, citations: Iterable[MessageCitation]) -> list[int]:
+    """The documents that an answer would rest on if it were asked in one of their sets alone.
+
+    Those that it cites, and others that probably answer. On a page of search results every passage is cited and none
+    was judged to answer: only one that nearly does may answer in its set.
+    """
+    is_page = message.status == "search_results"
+    return [
+        citation.document_id
+        for citation in citations
+        if (citation.cited and not is_page) or (citation.relevance or 0.0) >= MAY_ANSWER
+    ]
+
+
 def sets_meant(*, scope: Scope, message: Message, document_ids: Sequence[int]) -> list[MeantSet]:
-    """Readable sets of which each holds some of the documents and none holds all; [] where nothing needs asking."""
+    """Readable sets of which each holds some of the documents and none holds all; [] where nothing needs asking.
+
+    `document_ids`: of documents that would answer (`documents_that_answer`): any other set would answer nothing.
+    """
     if not _is_uncertain(message) or len(set(document_ids)) < 2:
         return []
     readable = {row.pk: row for row in sets_readable(scope=scope).only("name", "name_zh", "axis")}

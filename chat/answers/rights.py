@@ -61,8 +61,8 @@ class AnswerRights:
         return not self.hidden
 
     def sentences(self) -> list[str | None]:
-        """The checked sentences in order; None in the place of one that is withheld. Headings and code are no claims
-        and are not among them.
+        """The checked sentences in order; None in the place of one that is withheld. Headings, and code that is not
+        quoted, are no claims and are not among them.
         """
         texts = {citation.number: source_words(citation) for citation in self.citations}
         texts |= {row.number: words_of(f"{row.file}\n{row.excerpt}") for row in self.facts}

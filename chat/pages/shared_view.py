@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -24,6 +24,7 @@ from chat.rendering.figures import with_figures
 from knowledge.models import KnowledgeSet
 from knowledge.rendering import markdown_html
 from knowledge.selectors import sets_readable
+from ragcore.text.code_blocks import is_block
 
 MOST_TURNS = 50  # of a conversation: the last ones
 _BUTTON = re.compile(r'<button class="cite"[^<>]*data-cite="(\d+)"[^<>]*>\d+</button>')
@@ -122,12 +123,19 @@ def _parts(rights: AnswerRights) -> Iterator[SharedPart]:
         if withheld:
             yield SharedPart(withheld=withheld)
             withheld = 0
-        missing = (number for number in sorted(set(stored["citations"])) if f"[{number}]" not in text)
-        markers = "".join(f"[{number}]" for number in missing)
-        html = render_markdown(f"{text} {markers}".rstrip(), citations=rights.readable, with_languages=True)
+        marked = with_markers(text, stored["citations"])
+        html = render_markdown(marked, citations=rights.readable, with_languages=True)
         yield SharedPart(html=_linked(html, rights.message))
     if withheld or not sentences:
         yield SharedPart(withheld=withheld or 1)
+
+
+def with_markers(text: str, numbers: Iterable[int]) -> str:
+    """A sentence with the markers of its sources that it lacks; a block of code has them in a line below it."""
+    listed = sorted(set(numbers))
+    if is_block(text):
+        return f"{text}\n{''.join(f'[{number}]' for number in listed)}"
+    return f"{text} {''.join(f'[{number}]' for number in listed if f'[{number}]' not in text)}".rstrip()
 
 
 def _linked(html: str, message: Message) -> SafeString:

@@ -13,7 +13,7 @@ from django.utils.translation import gettext as _
 from accounts.scope import Scope
 from chat import selectors
 from chat.answering.progress import step_event
-from chat.answers.clarification import MeantSet, sets_meant
+from chat.answers.clarification import MeantSet, documents_that_answer, sets_meant
 from chat.answers.fact_sources import chain_shown, facts_cited, facts_shown
 from chat.answers.figures import FigureLine, figures_of
 from chat.answers.source_lines import (
@@ -293,7 +293,7 @@ def turn_views(*, scope: Scope, messages: Iterable[Message]) -> list[TurnView]:
         for view in views
     ]
     if views_shown:  # only the last one is still open to be asked again
-        last = [citation.document_id for citation in by_message[rows[-1].pk]]
+        last = documents_that_answer(message=rows[-1], citations=by_message[rows[-1].pk])
         views_shown[-1] = replace(
             views_shown[-1], sets_to_choose=sets_meant(scope=scope, message=rows[-1], document_ids=last)
         )

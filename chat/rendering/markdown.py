@@ -30,6 +30,7 @@ from chat.rendering.formulas import formula_mathml
 from chat.rendering.table_heads import label_cells
 from ragcore.answerability import is_doubtful
 from ragcore.grounding.citations import Segments
+from ragcore.text.code_blocks import is_block
 from ragcore.text.scripts import language_tag
 
 _OPEN, _CLOSE = "\ue000", "\ue001"  # private use: around a marked sentence, `OPEN index OPEN … CLOSE`
@@ -117,6 +118,8 @@ def claim_at(text: str, place: int) -> str:
     if marker is None:
         return ""
     whole = Segments(text).at(marker.start())
+    if is_block(whole):
+        return whole
     before = text[max(0, text.rfind(whole, 0, marker.end() + len(whole))) : marker.start()]
     parts = [part.strip() for part in _MARKER.split(before) if sum(map(str.isalnum, part)) >= LEAST_CLAIM]
     return parts[-1] if parts else whole
@@ -344,7 +347,7 @@ def _places(text: str, sentences: Sequence[Mapping[str, Any]]) -> Iterator[tuple
 
 def _is_closed(sentence: str) -> bool:
     """Whether marks of emphasis and code pair up inside, and no table cell or line of a list is cut."""
-    if sentence.startswith("|") or re.search(r"\n[^\S\n]*(?:[-*+|#>]|\d+\.)", sentence) or "\n\n" in sentence:
+    if sentence.startswith(("|", "```")) or re.search(r"\n[^\S\n]*(?:[-*+|#>]|\d+\.)", sentence) or "\n\n" in sentence:
         return False
     return all(sentence.count(mark) % 2 == 0 for mark in ("`", "**", "~~", "__")) and (
         sentence.replace("**", "").count("*") % 2 == 0

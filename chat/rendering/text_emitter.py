@@ -23,7 +23,8 @@ class TextEmitter:
 
     `chunk` events carry the Markdown. With `blocks` (web) each finished block follows as sanitised HTML, and the
     unfinished rest as `tail`. `numbers`: sources that markers may point to; `ids`: other names of them; `known_urls`:
-    bare addresses that stay links, None for all (see `LinkStream`).
+    bare addresses that stay links, None for all (see `LinkStream`). With `renumbers` markers get the numbers 1, 2, …
+    in the order in which the text first has them; `numbering` tells which source has which.
     """
 
     def __init__(
@@ -34,11 +35,12 @@ class TextEmitter:
         ids: Mapping[str, int],
         blocks: bool,
         known_urls: Collection[str] | None = None,
+        renumbers: bool = False,
     ) -> None:
         self._events = events
-        self._markers = MarkerStream(numbers=frozenset(numbers), ids=ids)
+        self._markers = MarkerStream(numbers=frozenset(numbers), ids=ids, renumbers=renumbers)
         self._links = LinkStream(known_urls=known_urls)
-        self._numbers = numbers
+        self._numbers = range(1, len(numbers) + 1) if renumbers else numbers
         self._blocks = BlockStream() if blocks else None
         self._count = 0
         self._parts: list[str] = []
@@ -49,6 +51,11 @@ class TextEmitter:
     def text(self) -> str:
         """What has been emitted so far."""
         return "".join(self._parts)
+
+    @property
+    def numbering(self) -> Mapping[int, int]:
+        """Number of a source -> the one that the text has for it, in the order of the text."""
+        return self._markers.numbering
 
     async def write(self, text: str) -> None:
         """A piece as the model sent it."""

@@ -135,6 +135,8 @@ def leans_back(statement: Statement) -> bool:
     """Whether a sentence says little without the one before it: it refers to that one, or is hardly a sentence."""
     if statement.is_row or statement.is_item:
         return False
+    if statement.is_code:
+        return not statement.announced
     is_short = columns(statement.text) < LEANING_COLUMNS and not codes_in(statement.text)
     return is_short or refers_back(statement.text) or _THAT.search(statement.text) is not None
 
@@ -167,11 +169,12 @@ def with_rest_of_clause(
     it is of no use, or told of another thing: `scores`, float32[n], are far lower there.
     """
     best = choice.best
-    rest = [
+    behind = [
         at
         for at, s in enumerate(statements)
         if s.source is best.source and s.paragraph == best.paragraph and s.position > best.position
     ]
+    rest = list(takewhile(lambda at: statements[at].continues, behind))  # a line below says something of its own
     clause = [best, *(statements[at] for at in rest)]
     is_short = sum(columns(s.text) for s in clause) <= CLAUSE_COLUMNS and not any(s.is_row or s.is_item for s in clause)
     far = float(scores.max()) - FAR
@@ -199,7 +202,7 @@ def with_tables(core: Sequence[Statement], statements: Sequence[Statement]) -> t
 
 def announces_table(statement: Statement) -> bool:
     """Whether a sentence sends the reader to the table behind it."""
-    return not statement.is_row and bool(_ANNOUNCES.search(statement.text))
+    return not (statement.is_row or statement.is_code) and bool(_ANNOUNCES.search(statement.text))
 
 
 def _rows_behind(statement: Statement, statements: Sequence[Statement]) -> list[Statement]:
@@ -259,6 +262,8 @@ def _says_what_is_asked(text: str, question: str) -> bool:
 
 def _is_filler(statement: Statement) -> bool:
     """A question, or a short piece without a full stop such as a title: of no use in an answer."""
+    if statement.is_code:
+        return False
     if is_question(statement.text):
         return True
     is_short = columns(statement.text) <= TITLE_COLUMNS and not _FULL_STOP.search(statement.text)

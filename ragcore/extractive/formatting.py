@@ -12,6 +12,7 @@ from ragcore.extractive.answer_patterns import TIME
 from ragcore.extractive.sections import SectionAnswer
 from ragcore.extractive.sentences import STEP, Statement
 from ragcore.extractive.steps import Procedure
+from ragcore.text.code_blocks import code_blocks, joined_texts, without_blocks
 from ragcore.text.question_type import wanted
 from ragcore.text.scripts import cjk_share, columns, is_traditional, language_of, language_tag
 from ragcore.text.sentences import split_sentences
@@ -144,7 +145,7 @@ def _is_other_language(question: str, quoted: str, words: Wording) -> bool:
 def _by_source(quoted: str) -> dict[int, str]:
     """What is quoted of each source, by its number: the text before its markers."""
     by_number: dict[int, str] = {}
-    pieces, text = _MARKER.split(quoted), ""
+    pieces, text = _MARKER.split(without_blocks(quoted)), ""
     for piece, number in zip(pieces[::2], pieces[1::2], strict=False):
         text = piece if piece.strip() else text  # one text may have several markers
         by_number[int(number)] = f"{by_number.get(int(number), '')}\n{text}"
@@ -159,20 +160,25 @@ def document_line(blocks: Sequence[str], sources: Sequence[Source]) -> str:
 
 def first_cited(text: str, sources: Sequence[Source]) -> Source | None:
     """The source of the first marker in an answer; None where it cites none."""
-    match = _MARKER.search(text)
+    match = _MARKER.search(without_blocks(text))
     return next((source for source in sources if match and source.number == int(match[1])), None)
 
 
 def cite(text: str, number: int, words: Wording) -> str:
-    """A sentence with the marker of its source."""
-    return f"{text}{words.gap}[{number}]"
+    """A sentence with the marker of its source; a block of code and what leads to it have one each."""
+    if "```" not in text or not (blocks := code_blocks(text)):
+        return f"{text}{words.gap}[{number}]"
+    lead = text[: blocks[0].start].strip()
+    code = "".join(f"\n\n{block.markdown}\n[{number}]\n\n" for block in blocks)
+    return f"{cite(lead, number, words)}{code}" if lead else code
 
 
 def cite_sentences(text: str, number: int, words: Wording) -> str:
     """Every sentence of a text with the marker of its source; a short name in front, "Detection.", shares the next."""
     grouped: list[str] = []
     for sentence in map(str.strip, split_sentences(text)):
-        if grouped and columns(grouped[-1]) <= NAME_COLUMNS:
+        is_code = sentence.startswith("```")
+        if grouped and columns(grouped[-1]) <= NAME_COLUMNS and not is_code:
             grouped[-1] += f"{words.gap}{sentence}"
         elif sentence:
             grouped.append(sentence)
@@ -200,7 +206,7 @@ def listing(items: Sequence[tuple[str, int]], words: Wording, *, numbered: bool)
 def section_blocks(answer: SectionAnswer, words: Wording) -> list[str]:
     """A section as blocks of Markdown: its sentences, and the points of its list or its table."""
     number = answer.source.number
-    blocks = [words.gap.join(cite(text, number, words) for text in answer.sentences)]
+    blocks = [words.gap.join(cite(text, number, words) for text in (*answer.sentences, *answer.code))]
     if answer.items:
         items = [(text, source.number) for text, source in answer.items]
         blocks.append(listing(items, words, numbered=answer.is_ordered))
@@ -213,7 +219,7 @@ def procedure_blocks(procedure: Procedure, words: Wording) -> list[str]:
     """Steps as a numbered list, with what stands before and behind them."""
     number, announced = procedure.steps[0][0].source.number, procedure.steps[0][0].announced
     step_texts = (
-        " ".join(statement.text.removeprefix(statement.announced).strip() for statement in step)
+        joined_texts(statement.text.removeprefix(statement.announced).strip() for statement in step)
         for step in procedure.steps
     )
     items = [(_UNNUMBERED.sub("", text), number) for text in step_texts]
@@ -287,7 +293,7 @@ def with_figure(question: str, text: str) -> str:
     Nothing is bold where that would cut a clock time, a number or a code in two: "Tuesday 01:00", "123ms", "LTE-14".
     """
     kind = wanted(question)
-    if kind not in ("number", "time"):
+    if kind not in ("number", "time") or "```" in text:
         return text
     pattern = TIME if kind == "time" else _FIGURE
     question_digits = set(_DIGITS.findall(question))

@@ -33,6 +33,7 @@ from ragcore.extractive.choice import (
     with_tables,
 )
 from ragcore.extractive.choice_blocks import beside_row_blocks, supplement_blocks, whole_list_blocks
+from ragcore.extractive.code_quotes import asked_code, asks_code, gives_code, with_code_set, without_other_code
 from ragcore.extractive.comparison import asks_choice, compare_in_table, find_compared
 from ragcore.extractive.document_wish import asks_document, wants_version_of, without_document_wish
 from ragcore.extractive.edition_changes import changes_block
@@ -59,10 +60,12 @@ from ragcore.extractive.named import (
     without_bare_names,
     without_siblings,
 )
+from ragcore.extractive.order import best_first
 from ragcore.extractive.own_language import are_foreign
-from ragcore.extractive.quantities import gives_quantity, gives_unit
+from ragcore.extractive.quantities import gives_quantity, gives_unit, quantity_odds
 from ragcore.extractive.questions import split_questions
 from ragcore.extractive.reasons import lift_reasons
+from ragcore.extractive.records import find_record
 from ragcore.extractive.relevance import RelevanceScorer, aspect_coverage
 from ragcore.extractive.row_blocks import found_rows_block
 from ragcore.extractive.section_overview import wanted_summary
@@ -80,8 +83,8 @@ from ragcore.extractive.spans import (
     choose_points,
     choose_runs,
     main_source,
-    paragraph_around,
     point_columns,
+    with_paragraph,
 )
 from ragcore.extractive.steps import find_procedure
 from ragcore.extractive.styles import quoted, shortened
@@ -100,13 +103,10 @@ from ragcore.text.tokenise import stop_words
 
 SPECIFIC = 9  # content words from which a question names many things
 FACTS = frozenset({"time", "number"})  # asked for in a sentence or two
-QUANTITY_WEIGHT = 4.0  # log-odds of a sentence with a figure of the things that are counted
-UNIT_WEIGHT = 6.0  # the same of one with a figure in a unit of the property that is asked for
 HELD = 0.85  # probability of the best sentence within an explanation from which nothing is added to it
 NAMED_COLUMNS = 450  # of a fact about a document that the question names
 POINTED_CHARACTERS = 700  # of what stands in a document that is asked for; of more the first sentences are enough
 DOUBTFUL = 0.5  # the same below which the passage is marked as the one that fits best, and its paragraph completed
-PARAGRAPH_COLUMNS = 500
 MORE_ACROSS = 2  # sentences of an answer from a source in the other language
 MORE_COLUMNS = 300  # of such an answer
 BESIDE = 0.05  # probability from which a sentence is added
@@ -147,6 +147,10 @@ class ExtractiveGenerator:
 
     def blocks(self, request: GenerationRequest) -> list[str]:
         """The answer as Markdown blocks; joined they are the whole text. Empty without usable sentences."""
+        texts = [with_code_set(request.question, block, self._tokenizer) for block in self._blocks(request)]
+        return [text.lstrip("\n") if at == 0 else text for at, text in enumerate(texts)]
+
+    def _blocks(self, request: GenerationRequest) -> list[str]:
         request = replace(request, sources=(*request.sources, *request.further_sources), further_sources=())
         if request.parts:
             texts = [block for part in request.parts if (block := self._part(part, request))]
@@ -192,7 +196,7 @@ class ExtractiveGenerator:
             text = "".join(summary_blocks(summary_runs(part.sources, self._tokenizer), words))
         else:
             part_request = replace(request, question=part.question, sources=part.sources, parts=())
-            text = "".join(self.blocks(part_request)) if part.sources else ""
+            text = "".join(self._blocks(part_request)) if part.sources else ""
         text = text or part.otherwise
         return f"{part.lead}{text}" if text else ""
 
@@ -204,11 +208,12 @@ class ExtractiveGenerator:
         if whole := summarised_sources(question, sources, self._tokenizer):
             return wanted_summary(question, whole, self._tokenizer, words)
         score = partial(self._scores, question)
-        if block := changes_block(question, statements, request.whole_versions, score, self._tokenizer, words):
+        sentences = [statement for statement in statements if not statement.is_code]  # cells of tables hold no block
+        if block := changes_block(question, sentences, request.whole_versions, score, self._tokenizer, words):
             return [block]
         kind = question_type(question)
         is_comparison = kind == "comparison" or asks_choice(question)
-        if is_comparison and (block := self._comparison(question, statements, words)):
+        if is_comparison and (block := self._comparison(question, sentences, words)):
             return [block]
         statements = [statement for statement in statements if not is_mail_head(statement)] or statements
         older = older_editions(sources)
@@ -223,12 +228,10 @@ class ExtractiveGenerator:
         statements = [statements[at] for at in about_named(statements, titles)]
         statements = without_bare_names(question, statements, self._tokenizer)
         features, scores = self._scored(question, statements, request.earlier_question)
-        scores = (
-            scores
-            + QUANTITY_WEIGHT * gives_quantity(question, statements)
-            + UNIT_WEIGHT * gives_unit(question, statements)
-        )
+        scores = scores + quantity_odds(question, statements) + gives_code(question, statements, self._tokenizer)
         scores = less_of_older(question, statements, lift_reasons(question, statements, scores), older)
+        if (record := find_record(question, statements, scores, self._tokenizer, every=every)) is not None:
+            return [found_rows_block(record, words)]
         if asks_procedure(question) and (row := find_coded_row(question, statements, self._tokenizer)) is not None:
             return [found_rows_block(row, words)]
         if (
@@ -244,8 +247,8 @@ class ExtractiveGenerator:
                 return section_blocks(section, words)
         if not statements:
             return []
-        scores = prefer_full_coverage(scores, features)
-        return self._by_sentences(question, features, without_siblings(question, statements, scores), titles, words)
+        scores = without_siblings(question, statements, prefer_full_coverage(scores, features))
+        return self._by_sentences(question, *without_other_code(question, features, scores), titles, words)
 
     def _by_sentences(
         self, question: str, features: SentenceFeatures, scores: FloatArray, titles: frozenset[str], words: Wording
@@ -258,6 +261,8 @@ class ExtractiveGenerator:
         if covering := find_covering_rows(question_core(question), statements, self._tokenizer):
             return [found_rows_block(covering, words)]
         choice = self._choice(question, statements, scores, titles)
+        if choice.best.is_code and asks_code(question):
+            return [passage_block(asked_code(choice, statements, scores), words)]
         wants_list = kind == "process" or cue_kind(question) == "list" or asks_several(question)
         wants_list = wants_list or (cue_kind(question) == "reason" and tells_reasons(choice.best.heading))
         if wants_list and (listed := whole_list_blocks(choice, statements, words, numbered=kind == "process")):
@@ -281,7 +286,8 @@ class ExtractiveGenerator:
         choice = defined_first(choice, features, scores)
         lead = [f"**{words.closest}**\n\n"] if share_shown(choice, statements, scores) < DOUBTFUL else []
         choice = choice if kind == "definition" else with_rest_of_clause(choice, statements, scores, question)
-        core = [replace(s, text=with_figure(question, s.text)) if s is choice.best else s for s in choice.core]
+        ordered = best_first(choice.core, choice.best, features, scores) if kind != "process" else choice.core
+        core = [replace(s, text=with_figure(question, s.text)) if s is choice.best else s for s in ordered]
         return [*lead, passage_block(with_tables(core, statements), words), *supplement_blocks(choice, words)]
 
     def _rows_of_kind(
@@ -366,7 +372,8 @@ class ExtractiveGenerator:
         )
         chances = {id(s): float(chance) for s, chance in zip(statements, chances_of(scores), strict=True)}
         if sum(chances[id(s)] for s in runs) < DOUBTFUL and runs and runs[0].source is choice.best.source:
-            runs = _with_paragraph(runs, choice.best, statements, question)
+            runs = with_paragraph(runs, choice.best, statements, question)
+        runs = runs if cue_kind(question) == "manner" else best_first(runs, choice.best, features, scores)
         quoted_runs = [
             replace(s, text=with_figure(question, s.text)) if s is choice.best else s
             for s in with_tables(runs, statements)
@@ -384,11 +391,3 @@ class ExtractiveGenerator:
         if not block:
             return []
         return [*lead, *block, *([supplement([[s] for s in missing], words)] if missing else [])]
-
-
-def _with_paragraph(
-    runs: Sequence[Statement], best: Statement, statements: Sequence[Statement], question: str
-) -> list[Statement]:
-    """The runs of the best sentence's source and the rest of its paragraph, in the order of the source."""
-    whole = paragraph_around(best, statements, question, most_columns=PARAGRAPH_COLUMNS)
-    return sorted({id(s): s for s in [*runs, *whole]}.values(), key=lambda s: s.position)

@@ -173,6 +173,9 @@ class LookupTable:
         whole = range(min(len(self.head), MOST_COLUMNS if len(rows) == 1 else LISTED_COLUMNS))
         return self.cut(rows, sorted(matching | ({0, *requested} if requested else set(whole))))
 
+    def asks_column(self, question: RowQuestion) -> bool:  # behind the first one
+        return bool(self._columns_asked(question))
+
     def cut(self, rows: Sequence[int], columns: Sequence[int]) -> TableRows:
         """These rows in these columns."""
         return TableRows(

@@ -19,6 +19,8 @@ from ragcore.text.scripts import CJK
 from ragcore.text.word_lists import beginnings, read_lines
 
 BETWEEN = 3  # words between a figure and the thing: "64 dedicated random access preambles"
+QUANTITY_WEIGHT = 4.0  # log-odds of a sentence with a figure of the things that are counted
+UNIT_WEIGHT = 6.0  # the same of one with a figure in a unit of the property that is asked for
 LEAST_LETTERS = 3  # of a word that is compared by its beginning
 _ENGLISH = re.compile(
     r"\bhow (?:many|much) ((?:[\w-]+ ){0,3}?[\w-]+)"
@@ -63,6 +65,12 @@ def quantity_pattern(question: str) -> re.Pattern[str] | None:
                 rf"(?:\d|(?<![同每任])[一二三四五六七八九十百千万两兩])\s*[{_MEASURE}]?\s*{thing}", re.IGNORECASE
             )
     return None
+
+
+def quantity_odds(question: str, statements: Sequence[Statement]) -> FloatArray:
+    """float32[n]: log-odds by which sentences with such a figure answer better."""
+    counted, measured = gives_quantity(question, statements), gives_unit(question, statements)
+    return np.asarray(QUANTITY_WEIGHT * counted + UNIT_WEIGHT * measured, np.float32)
 
 
 def gives_quantity(question: str, statements: Sequence[Statement]) -> FloatArray:

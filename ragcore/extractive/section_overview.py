@@ -107,5 +107,5 @@ def _named_section(words: set[str], paths: Sequence[Path], tokenizer: Tokenizer)
 
 def _is_opening(path: Path, section: Path, statement: Statement) -> bool:
     """Whether a sentence stands directly in its subsection and can stand by itself."""
-    is_direct = len(path) == len(section) + 1 and not statement.is_row
+    is_direct = len(path) == len(section) + 1 and not (statement.is_row or statement.is_code)
     return is_direct and MIN_COLUMNS <= columns(statement.text) <= MAX_COLUMNS

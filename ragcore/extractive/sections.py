@@ -23,6 +23,7 @@ from ragcore.extractive.sentences import (
     strip_question_mark,
 )
 from ragcore.ports import Tokenizer
+from ragcore.text.code_blocks import CodeBlock, is_block, joined_texts, text_parts
 from ragcore.text.markdown import Table, is_row, plain_text, tables
 from ragcore.text.named_dates import definite_dates
 from ragcore.text.question_sides import question_sides
@@ -76,7 +77,7 @@ def find_list_around(best: Statement, statements: Sequence[Statement]) -> ListAn
         first += 1
     points = units[first : last + 1]
     intro = points[0][0].announced
-    items = [" ".join(s.text.removeprefix(s.announced).strip() for s in point) for point in points]
+    items = [joined_texts(s.text.removeprefix(s.announced).strip() for s in point) for point in points]
     if not MIN_ITEMS <= len(items) <= MAX_ITEMS or sum(map(columns, (intro, *items))) > MAX_LIST_COLUMNS:
         return None
     return ListAnswer(intro, best.source.number, tuple(items))
@@ -134,12 +135,25 @@ class Section:
         marked = f"# {self.title}\n{text}" if is_question(self.title) else text  # so that "A:" is taken off
         return list(plain_sentences(marked))
 
+    def code(self) -> tuple[str, ...]:
+        """The block of code that stands directly behind its sentences, in a fence; () without one."""
+        for line in self.lines:
+            if is_block(line):
+                return (line,)
+            if _ITEM.match(line) or is_row(line):
+                break
+        return ()
+
     def points(self) -> list[str]:
-        """The points of its first list, each with the lines that it is wrapped over."""
+        """The points of its first list, each with the lines that it is wrapped over and its code."""
         points: list[str] = []
         is_open = False
         for line in self.lines:
-            if match := _ITEM.match(line):
+            if is_block(line):
+                if points and not is_open:
+                    break
+                points = [*points[:-1], joined_texts([points[-1], line])] if points else points
+            elif match := _ITEM.match(line):
                 points.append(match[1])
                 is_open = True
             elif is_open and line.strip() and not is_row(line):
@@ -148,7 +162,7 @@ class Section:
                 is_open = False
             elif points:
                 break
-        return [plain_text(point) for point in points]
+        return [joined_texts(map(_plain_part, text_parts(point))) for point in points]
 
     def is_numbered(self) -> bool:
         """Whether its list counts its points."""
@@ -171,6 +185,7 @@ class SectionAnswer:
     items: tuple[tuple[str, Source], ...] = ()
     is_ordered: bool = False  # the source numbers the points
     table: Table | None = None
+    code: tuple[str, ...] = ()  # the block behind the sentences, in its fence
 
 
 def find_section_answer(
@@ -261,7 +276,8 @@ def _answer_of(section: Section, *, with_parts: bool, says_nothing_else: bool, e
         return SectionAnswer(section.source, sentences, table=source_table)
     is_short = len(prose) <= MAX_SENTENCES and not section.is_document
     is_asked = says_nothing_else or (explains and is_short) or is_question(section.title)
-    return SectionAnswer(section.source, sentences) if sentences and is_asked else None
+    code = section.code() if is_short else ()
+    return SectionAnswer(section.source, sentences, code=code) if (sentences or code) and is_asked else None
 
 
 def _fitting(items: Sequence[tuple[str, Source]], intro: Sequence[str]) -> tuple[tuple[str, Source], ...]:
@@ -284,7 +300,7 @@ def _sections(sources: Sequence[Source]) -> Iterator[Section]:
         if last is None or not _follows(last, source):
             open_sections = []
         last = source
-        for line in source.text.splitlines():
+        for line in _lines(source.text):
             if (item := _ITEM.match(line)) and is_mail_head_text(plain_text(item[1])):
                 continue
             heading = _HEADING.fullmatch(line.strip())
@@ -304,6 +320,19 @@ def _sections(sources: Sequence[Source]) -> Iterator[Section]:
                 open_sections[-1].children.append(section)
             open_sections.append(section)
             yield section
+
+
+def _lines(text: str) -> Iterator[str]:
+    """The lines of a text, each block of code in its fence as one of them: a comment in it is no heading."""
+    for part in text_parts(text):
+        if isinstance(part, CodeBlock):
+            yield part.markdown
+        else:
+            yield from part.splitlines()
+
+
+def _plain_part(part: str | CodeBlock) -> str:
+    return part.markdown if isinstance(part, CodeBlock) else plain_text(part)
 
 
 def _follows(before: Source, after: Source) -> bool:

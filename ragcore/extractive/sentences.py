@@ -8,10 +8,12 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 
 from ragcore.ports import Tokenizer
+from ragcore.text.code_blocks import CodeBlock, text_parts
 from ragcore.text.markdown import captions_once, cells_of, is_row, is_rule, labelled, plain_text, without_pictures
 from ragcore.text.request_cache import cached
 from ragcore.text.scripts import columns
 from ragcore.text.sentences import split_sentences
+from ragcore.text.source_code import readable_source
 from ragcore.types import Source
 
 MIN_LETTERS = 2  # without them it is a row of dots or figures
@@ -29,6 +31,12 @@ _LABEL = re.compile(
     rf"|(?:步骤|步驟|(?i:step))\s?\d{{1,3}}(?=[\s：:])|[{_HAN}]{{1,3}}[、.．]|[甲乙丙丁戊己庚辛壬癸][、.．])"
 )
 _COUNTED = re.compile(rf"[{_HAN}\dA-Z甲乙丙丁戊己庚辛壬癸]+")
+# a sentence that the block of code behind it belongs to
+_LEADS_TO_CODE = re.compile(
+    r"\b(?:following|below|this|example|snippet|script|code|commands?|run|execute|type|enter|query|configuration|call|use)\b"
+    r"|如下|以下|下面|下列|示例|例如|代码|代碼|脚本|腳本|命令|指令|执行|執行|运行|運行|输入|輸入|配置|调用|調用",
+    re.IGNORECASE,
+)
 _ENDS = re.compile(r"[。！？.!?;；:：…」』”\")）]\s*\Z")
 _ITEM = re.compile(
     r"\s{0,3}(?:[-*+•]\s|\d{1,3}(?:[)、．]|\.(?!\d))\s?|[(（](?:\d{1,3}|[一二三四五六七八九十]{1,3})[)）]|[①-⑳]"
@@ -72,11 +80,12 @@ class Statement:
 
     source: Source
     position: int  # place in the source, 0-based
-    text: str  # verbatim but for Markdown marks and white space
+    text: str  # verbatim but for Markdown marks and white space; code is verbatim, in a fence
     terms: tuple[str, ...]
     heading: str = ""  # that it stands under within its source
-    announced: str = ""  # the beginning of `text` that announces a list, up to its colon
+    announced: str = ""  # the beginning of `text` that announces a list or code, up to its colon
     is_item: bool = False  # a point of a list
+    is_code: bool = False  # a block of code, behind the sentence that announces it
     is_row: bool = False  # of a table
     head: tuple[str, ...] = ()  # names of the row's columns
     cells: tuple[str, ...] = ()  # of the row, as many as `head`
@@ -92,6 +101,7 @@ class _Piece:
     heading: str
     announced: str = ""
     is_item: bool = False
+    is_code: bool = False
     is_row: bool = False
     head: tuple[str, ...] = ()
     cells: tuple[str, ...] = ()
@@ -115,7 +125,7 @@ def _statements(sources: Sequence[Source], tokenizer: Tokenizer) -> list[Stateme
             if _POINTER.fullmatch(piece.text) or piece.text in titles:
                 continue
             if len(_LETTER.findall(piece.text)) >= MIN_LETTERS:
-                terms = tuple(tokenizer.terms(piece.text))
+                terms = tuple(tokenizer.terms(readable_source(piece.text) if piece.is_code else piece.text))
                 statements.append(
                     Statement(
                         source=source,
@@ -125,6 +135,7 @@ def _statements(sources: Sequence[Source], tokenizer: Tokenizer) -> list[Stateme
                         heading=piece.heading,
                         announced=piece.announced,
                         is_item=piece.is_item,
+                        is_code=piece.is_code,
                         is_row=piece.is_row,
                         head=piece.head,
                         cells=piece.cells,
@@ -136,8 +147,12 @@ def _statements(sources: Sequence[Source], tokenizer: Tokenizer) -> list[Stateme
 
 
 def plain_sentences(text: str) -> Iterator[str]:
-    """Sentences without Markdown marks; one that announces a list is joined with what follows it."""
-    return (piece.text for piece in _pieces(text))
+    """Sentences without Markdown marks; one that announces a list is joined with what follows it. Code is none."""
+    return (piece.announced if piece.is_code else piece.text for piece in _pieces(text) if _says_something(piece))
+
+
+def _says_something(piece: _Piece) -> bool:
+    return not piece.is_code or bool(piece.announced)
 
 
 def is_question(text: str) -> bool:
@@ -161,12 +176,19 @@ def _kept_pieces(text: str) -> tuple[_Piece, ...]:
 
 
 def _pieces(text: str) -> Iterator[_Piece]:
-    announced = heading = ""
+    announced = intro = heading = ""  # `intro`: what was announced before the item that leads to code
     head: tuple[str, ...] = ()
-    raws = _with_leads(_whole_lines(split_sentences(without_pictures(captions_once(text)))))
-    paragraph, before = 0, "\n"
-    for raw, following in zip(raws, [*raws[1:], ""], strict=False):
+    raws = list(_raws(text))
+    paragraph, before, opens_item = 0, "\n", False
+    for raw, behind in zip(raws, [*raws[1:], ""], strict=False):
         paragraph += _PARAGRAPH_END.search(before) is not None
+        if isinstance(raw, CodeBlock):
+            code = _code(raw, heading, announced.strip(), opens_item=opens_item)
+            is_opened = opens_item and bool(announced)
+            yield replace(code, announced=intro.strip() if is_opened else code.announced, paragraph=paragraph)
+            announced, head, before, opens_item = "", (), "\n\n", False
+            continue
+        following = "" if isinstance(behind, CodeBlock) else behind
         is_point = _is_point(raw, before, following)
         continues, before = not _ends_line(before), raw
         if is_row(raw):
@@ -186,18 +208,44 @@ def _pieces(text: str) -> Iterator[_Piece]:
             continue
         if _RULE.fullmatch(raw) or (_is_bare_title(raw) and not is_point):
             continue
-        for piece in _CLAUSE.split(raw) if len(raw) > LONG_CHARS else [raw]:
-            plain_piece = plain_text(piece)
-            intro, plain = announced, f"{announced}{_answering(plain_piece, heading)}"
+        is_item = is_point or bool(_ITEM.match(raw))
+        opens_item = isinstance(behind, CodeBlock) and is_item
+        clauses = _CLAUSE.split(raw) if len(raw) > LONG_CHARS else [raw]
+        for at, piece in enumerate(clauses, start=1):
+            intro, plain = announced, f"{announced}{_answering(plain_text(piece), heading)}"
             announced = ""
-            if plain.endswith((":", "：")) and len(plain) < LONG_CHARS:
+            is_lead = plain.endswith((":", "：")) or (at == len(clauses) and _leads_to_code(raw, plain, behind))
+            if is_lead and len(plain) < LONG_CHARS:
                 announced = f"{plain} "
             elif not _LINK.fullmatch(plain) and plain:
-                is_item = is_point or bool(_ITEM.match(raw))
                 yield _Piece(plain, heading, intro.strip(), is_item, paragraph=paragraph, continues=continues)
                 continues = True
     if announced:
         yield _Piece(announced.strip(), heading, paragraph=paragraph)
+
+
+def _leads_to_code(raw: str, plain: str, behind: str | CodeBlock) -> bool:
+    """Whether a sentence belongs to the block of code behind it: it says so, or is the point that holds the block."""
+    if not isinstance(behind, CodeBlock):
+        return False
+    is_point = _ITEM.match(raw) is not None and (behind.is_inside or not _PARAGRAPH_END.search(raw))
+    return is_point or _LEADS_TO_CODE.search(plain) is not None
+
+
+def _code(block: CodeBlock, heading: str, lead: str, *, opens_item: bool) -> _Piece:
+    """A block of code behind the sentence that leads to it; within a point it goes on with that, or begins it."""
+    text = f"{lead}\n\n{block.markdown}" if lead else block.markdown
+    is_item, continues = block.is_item or (opens_item and bool(lead)), block.is_inside and not (lead or block.is_item)
+    return _Piece(text, heading, lead, is_item, is_code=True, continues=continues)
+
+
+def _raws(text: str) -> Iterator[str | CodeBlock]:
+    """The sentences of a text with their marks, and its blocks of code."""
+    for part in text_parts(text):
+        if isinstance(part, CodeBlock):
+            yield part
+        else:
+            yield from _with_leads(_whole_lines(split_sentences(without_pictures(captions_once(part)))))
 
 
 def _whole_lines(raws: Sequence[str]) -> list[str]:
@@ -252,11 +300,12 @@ def _is_lead(raw: str, *, is_asked: bool) -> bool:
 
 
 def _row(raw: str, heading: str, head: tuple[str, ...]) -> _Piece:
-    """A row of a table; where it is too long with the names of its columns, its cells alone."""
+    """A row of a table; where it is too long with the names of its columns, its text is its cells alone."""
     cells = cells_of(raw)
-    text = labelled(head, cells)
-    if len(text) > LONG_CHARS or len(cells) != len(head):
+    if len(cells) != len(head):
         return _Piece(plain_text(raw), heading, is_row=True)
+    text = labelled(head, cells)
+    text = text if len(text) <= LONG_CHARS else plain_text(raw)
     return _Piece(text, heading, is_row=True, head=head, cells=cells)
 
 

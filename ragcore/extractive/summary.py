@@ -66,7 +66,7 @@ def summary_runs(
     statements = _once([s for s in every if not is_mail_head(s)])
     read = max(READ_OF_PASSAGE, READ_TOGETHER // max(len(sources), 1))
     usable = [s for s in statements if s.position < read and SHORT_COLUMNS <= columns(s.text) <= LONG_COLUMNS]
-    usable = [s for s in usable if s.terms]
+    usable = [s for s in usable if s.terms and not s.is_code]
     if not usable:
         return [statements[:1]] if statements else []
     worths = {
@@ -165,7 +165,7 @@ def _is_same_table(before: Statement, row: Statement) -> bool:
 
 def _is_pair(run: Sequence[Statement], statement: Statement) -> bool:
     """Whether a sentence stays with the one before it: it goes on with it, or both are all that a paragraph says."""
-    if len(run) > 1 or run[0].is_row or statement.is_row or statement.is_item:
+    if len(run) > 1 or run[0].is_row or run[0].is_code or statement.is_row or statement.is_item or statement.is_code:
         return False
     if run[0].source is not statement.source or run[0].heading != statement.heading:
         return False

@@ -95,12 +95,15 @@ class Marker:
 class MarkerStream:
     """Feed the pieces of a text, get the normalised text back; what could still become a marker is held back.
 
-    However the text is cut, the pieces joined are the same.
+    However the text is cut, the pieces joined are the same. With `renumbers` the sources get the numbers 1, 2, … in the
+    order in which the text first names them.
     """
 
     numbers: frozenset[int]  # sources that exist
     ids: Mapping[str, int] = field(default_factory=dict)  # id of a document, lower case -> source
     markers: list[Marker] = field(default_factory=list)
+    renumbers: bool = False
+    numbering: dict[int, int] = field(default_factory=dict)  # number of a source -> the one that the text has for it
     _held: str = ""
     _length: int = 0
     _code: CodeSpans = field(default_factory=CodeSpans)
@@ -155,6 +158,8 @@ class MarkerStream:
         if cited is None:
             return piece
         numbers = [number for number in dict.fromkeys(cited) if number in self.numbers]
+        if self.renumbers:
+            numbers = [self.numbering.setdefault(number, len(self.numbering) + 1) for number in numbers]
         position = self._length + len(gap)
         for number in numbers:
             self.markers.append(Marker(number, position))

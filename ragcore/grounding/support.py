@@ -22,6 +22,7 @@ from ragcore.grounding.source_texts import MARKER, SourceSimilarity, SourceText
 from ragcore.grounding.support_model import SupportFeatures, SupportModel
 from ragcore.llm.client import LlmClient
 from ragcore.ports import Embedder, Tokenizer
+from ragcore.text.code_blocks import CodeBlock, code_blocks, verbatim_parts
 from ragcore.text.markdown import is_row, is_rule, labelled, row_cells, tables, without_pictures
 from ragcore.text.normalise import squeeze
 from ragcore.text.scripts import cjk_share
@@ -31,6 +32,7 @@ from ragcore.types import Sentence, Source
 SUPPORTED_FROM = 0.5  # of the probability of the model
 CONTRADICTED_BELOW = 0.15  # a cited source that says so little of the sentence does not carry it
 MIN_LETTERS = 4
+FIELD_DOT = " · "
 OTHER_SCRIPT = 0.5  # difference of the CJK shares from which the words of two texts cannot be compared
 
 # Reasons whose text changes from case to case, by name.
@@ -44,6 +46,7 @@ OTHER_LANGUAGE = "The cited source is in another language, so the wording could 
 NOT_SAID = "The cited source does not say this."
 
 _FENCE = re.compile(r"^[ \t]*(```|~~~).*?(?:^[ \t]*\1[^\n]*$|\Z)", re.MULTILINE | re.DOTALL)
+_MARKERS_OF_CODE = re.compile(r"\s*(?P<markers>(?:\[\d{1,3}\])+)")
 _PREFIX = re.compile(r"(?:[-*+>•·]|\d{1,3}[.)、])\s+")
 # a heading by other means; a question claims nothing
 _BOLD_LINE = re.compile(r"\*\*[^*]*[^*.。!！]\*\*|__[^_]*[^_.。!！]__")
@@ -84,7 +87,44 @@ def support_states(
     )
     claims_made = [claim for claim in claims(text) if squeeze(claim) not in refused]
     lent = lent_markers(text, claims_made)
-    return [judge.sentence(claim, numbers) for claim, numbers in zip(claims_made, lent, strict=True)]
+    judged = [judge.sentence(claim, numbers) for claim, numbers in zip(claims_made, lent, strict=True)]
+    return _in_order(text, judged, list(quoted_code(text, similarity.texts.all)))
+
+
+def quoted_code(text: str, texts: Iterable[SourceText]) -> Iterator[Sentence]:
+    """The blocks of code of an answer that stand, character by character, in a source that a marker behind them names.
+
+    Other code claims nothing: a model may write an example of its own. Lines may be left out where a line says so.
+    """
+    by_number = {source_text.source.number: source_text for source_text in texts}
+    for block in code_blocks(text):
+        if (behind := _MARKERS_OF_CODE.match(text, block.end)) is None:
+            continue
+        cited = tuple(dict.fromkeys(int(number) for number in _NUMBER.findall(behind["markers"])))
+        originals = [by_number[number].source.text for number in cited if number in by_number]
+        if any(_holds_code(original, block) for original in originals):
+            shown = text[block.start : block.end].rstrip()
+            yield Sentence(text=shown, support="supported", citations=cited, quoted=True)
+
+
+def _holds_code(original: str, block: CodeBlock) -> bool:
+    codes = [original_block.code for original_block in code_blocks(original)]
+    parts = verbatim_parts(block.code)
+    return bool(parts) and any(all(part.rstrip() in code for part in parts) for code in codes)
+
+
+def _in_order(text: str, sentences: Sequence[Sentence], code: Sequence[Sentence]) -> list[Sentence]:
+    """Both in the order in which they stand in the text."""
+    if not code:
+        return list(sentences)
+    placed: list[tuple[int, Sentence]] = []
+    for group in (sentences, code):
+        at = 0
+        for sentence in group:
+            start = max(text.find(sentence.text, at), at)
+            placed.append((start, sentence))
+            at = start + len(sentence.text)
+    return [sentence for _start, sentence in sorted(placed, key=lambda item: item[0])]
 
 
 def lent_markers(text: str, claims_made: Sequence[str]) -> list[tuple[int, ...]]:
@@ -168,12 +208,31 @@ def is_quoted(claim: str, texts: Iterable[SourceText]) -> bool:
     """Whether the words of a claim stand in one of the texts in this order, whatever marks stand between them.
 
     A claim with several markers is taken apart at them, a row of a table into the cells with a marker, and a point
-    behind its announcement at the colon: each part counts for itself. Case and width do not count.
+    behind its announcement at the colon: each part counts for itself. Case and width do not count. Fields between dots
+    ("SP-2 · stock: 3") must stand in one row or paragraph, each with its label.
     """
+    texts = list(texts)
+    if FIELD_DOT in claim and any(_holds_fields(claim, text) for text in texts):
+        return True
     parts = [_running(part) for part in _parts(claim)]
     parts = [part for part in parts if part.strip()]
     whole = [running for text in texts for running in _runnings(text.source.text)]
     return bool(parts) and all(_stands(part, whole) for part in parts)
+
+
+def _holds_fields(claim: str, text: SourceText) -> bool:
+    """Whether all fields of a claim stand in the same row or paragraph of a source; the names of the source do, too."""
+    fields = [_running(field) for field in MARKER.sub("", claim).split(FIELD_DOT)]
+    names = _running(text.names)
+    return any(all(field in unit or field in names for field in fields) for unit in _units(text.source.text))
+
+
+@lru_cache(maxsize=256)
+def _units(text: str) -> tuple[str, ...]:
+    """The words of each row, with the names of its columns, and of each paragraph of a source."""
+    rows = (labelled(table.head, cells) for table in tables(text.splitlines()) for cells in table.rows)
+    blocks = (block for block in text.split("\n\n") if not is_row(block))
+    return tuple(_running(unit) for unit in (*rows, *blocks))
 
 
 def _parts(claim: str) -> list[str]:

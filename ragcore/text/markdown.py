@@ -6,13 +6,22 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
+from ragcore.text.code_blocks import CODE_SPAN
+
 _RULE = re.compile(r"\s*+\|?(?:\s*+:?-++:?\s*+\|)*\s*+:?-++:?\s*+\|?\s*+")
 _BORDER = re.compile(r"(?<!\\)\|")
 
 _MARKS = re.compile(
-    r"^\s*(?:[-*+>]\s+|\d{1,3}[.)]\s+)+|`{1,3}|\*{2,3}|__|!?\[(?=[^\]]{1,500}+\]\()|(?<=\w)\]\([^)\s]{0,2000}+\)|<[^>]{1,40}>"
-    r"|(?<![\w*])\*(?=[^\s*][^*]*\*(?![\w*]))|(?<=[^\s*])\*(?![\w*])"
+    r"^\s*(?:[-*+>]\s+|\d{1,3}[.)]\s+)+|`{1,3}|(?<![\s*])\*{2,3}|\*{2,3}(?=[^\s*])|(?<!\w)__(?=\S)|(?<=\S)__(?!\w)"
+    r"|!?\[(?=[^\]]{1,500}+\]\()|(?<=\w)\]\([^)\s]{0,2000}+\)|</?[A-Za-z!?][^<>]{0,39}>"
+    r"|(?<![\w*])\*(?=[^\s*][^*]*\*(?![\w*]))|(?<=[^\s*(\[{,/])\*(?![\w*])"
 )
+_SIGNS = re.compile(r"[*~<>|\\$\]\[`]|(?<!\w)_|_(?!\w)")  # in code within a line, what Markdown would read
+_DUNDER = re.compile(r"(?<![\w`])__[A-Za-z][A-Za-z0-9]*(?:_[A-Za-z0-9]+)*__(?![\w`])")
+_POWER = re.compile(r"(?<=[A-Za-z0-9)])\*\*(?=[A-Za-z0-9(])")  # 2**k, where no second one makes it emphasis
+_SPAN_MARK = 0xF0000  # private use: characters that stand for code within a line while marks are taken off
+_MOST_SPANS = 2048
+_SPAN_PLACES = re.compile("[\U000f0000-\U000f07ff]")
 _FIRST_STEP = re.compile(r"\s*(1[.)])\s+(?=[^|]*\s2[.)]\s)")
 _MAY_BE_MARKED = re.compile(r"[`*_\[\]<]|^\s*(?:[-+>]|\d{1,3}[.)])")  # a character that every match of _MARKS has
 _MARKER_LIKE = re.compile(r"\[(\^?\d{1,3})\]")
@@ -82,13 +91,38 @@ def captions_once(text: str) -> str:
 def plain_text(markdown: str) -> str:
     """A sentence without Markdown marks; the source's own [n] becomes ［n］, so that nobody takes it for a citation.
 
-    The cells of a row stand between dots.
+    The cells of a row stand between dots. Code within the line keeps its characters, and its back ticks where Markdown
+    would read some of them as marks: `a ** b`.
     """
-    text = without_pictures(markdown).strip()
+    spans: list[str] = []
+    text = _with_spans_hidden(markdown, spans) if "`" in markdown or "__" in markdown or "**" in markdown else markdown
+    text = without_pictures(text).strip()
     if _MAY_BE_MARKED.search(text):  # most sentences are not, and looking for every mark takes long
         text = _MARKS.sub("", text)
     text = _CELLS.sub(" · ", text).strip(" ·") if "|" in text else text.strip(" ·")
+    if spans:
+        text = _SPAN_PLACES.sub(lambda match: spans[ord(match[0]) - _SPAN_MARK], text)
     return _SPACE.sub(" ", _MARKER_LIKE.sub(r"［\1］", text) if "[" in text else text).strip()
+
+
+def _with_spans_hidden(markdown: str, spans: list[str]) -> str:
+    """The text with one character in the place of each piece of code, which `spans` then holds as it is shown."""
+
+    def hide(shown: str) -> str:
+        if len(spans) == _MOST_SPANS:
+            return shown
+        spans.append(shown)
+        return chr(_SPAN_MARK + len(spans) - 1)
+
+    text = _SPAN_PLACES.sub("", markdown)
+    text = CODE_SPAN.sub(lambda match: hide(_shown_span(match)), text) if "`" in text else text
+    text = _DUNDER.sub(lambda match: hide(f"`{match[0]}`"), text) if "__" in text else text
+    return _POWER.sub(lambda match: hide(match[0]), text) if text.count("**") == 1 else text
+
+
+def _shown_span(match: re.Match[str]) -> str:
+    code = match["code"].strip() or match["code"]
+    return f"{match['ticks']}{match['code']}{match['ticks']}" if _SIGNS.search(code) else code
 
 
 @dataclass(frozen=True, slots=True)

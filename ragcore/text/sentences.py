@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator
 from functools import cache
 from importlib.resources import files
 
+from ragcore.text.code_blocks import code_blocks
 from ragcore.text.request_cache import cached
 from ragcore.text.scripts import CJK, columns
 
@@ -35,6 +36,7 @@ _SIGN_CHARACTERS = 8
 _BEFORE_WORD = re.compile(rf"[\s(\[{{\"'“‘（/{CJK}]")  # "笔名S.G. Smith": Chinese has no spaces before it
 _LOWER_WORD = re.compile(r"[a-zà-ÿ]+(?![A-Za-z0-9])")  # "eNB" and "gNodeB" may begin a sentence
 _SPACE = re.compile(r"\s*")
+_BLANK_LINES = re.compile(r"(?:[ \t\r]*\n)*(?:[ \t\r]+\Z)?")
 _NEAR_CHARACTERS = 2_000  # in front of a list number, where the number before it is looked for
 _WORD_CHARACTERS = 100  # more than an abbreviation has
 _UNFINISHED = ",，、;；—-–(（[「“"
@@ -53,9 +55,29 @@ def _abbreviations() -> tuple[frozenset[str], frozenset[str]]:
 def split_sentences(text: str) -> list[str]:
     """Sentences in order, each with the white space behind it; joined they are the text again.
 
-    A list item, a heading and a table row is at least one sentence; a hard-wrapped line is joined with the next.
+    A list item, a heading and a table row is at least one sentence, a fenced block of code is exactly one; a
+    hard-wrapped line is joined with the next.
     """
-    return list(cached(("sentences", text), lambda: [s for line in _logical_lines(text) for s in _split_line(line)]))
+    return list(cached(("sentences", text), lambda: list(_sentences(text))))
+
+
+def _sentences(text: str) -> Iterator[str]:
+    at = 0
+    for block in code_blocks(text):
+        yield from _sentences_of_words(text[at : block.start])
+        at = _blank_lines_end(text, block.end)
+        yield text[block.start : at]
+    yield from _sentences_of_words(text[at:])
+
+
+def _sentences_of_words(text: str) -> Iterator[str]:
+    return (sentence for line in _logical_lines(text) for sentence in _split_line(line))
+
+
+def _blank_lines_end(text: str, at: int) -> int:
+    """Where the blank lines that begin there end; the indentation of the line behind them is not theirs."""
+    match = _BLANK_LINES.match(text, at)
+    return match.end() if match else at
 
 
 def _logical_lines(text: str) -> Iterator[str]:

@@ -14,6 +14,7 @@ from ragcore.parsing.office.docx_text import (
     Links,
     W,
     character_levels,
+    code_line,
     paragraph_text,
     row_cells,
     table_grid,
@@ -26,6 +27,7 @@ from ragcore.parsing.office.xml import Element, Package, core_properties, read_x
 from ragcore.parsing.parser_errors import build_document, coded_errors, require_content
 from ragcore.parsing.tables import table_markdown
 from ragcore.parsing.titles import is_default_title
+from ragcore.text.code_blocks import fenced
 from ragcore.text.markdown import without_addresses
 from ragcore.types import Block, ParsedDocument
 
@@ -80,6 +82,7 @@ class _BodyReader:
         self.numbering = read_numbering(file.related("numbering"), styles)
         self.title = ""
         self._items: list[str] = []
+        self._code: list[str] = []  # lines of the block of code that is open
 
     def body(self) -> Iterator[Block]:
         yield from self._blocks(self._file.body)
@@ -106,9 +109,16 @@ class _BodyReader:
 
     def _paragraph(self, node: Element) -> Iterator[Block]:
         style = paragraph_style(node, self.styles)
+        if style.is_code and (line := code_line(node, self.links)) is not None:
+            if not self._code:
+                yield from self._end_list()
+            self._code.append(line)
+            return
         text = paragraph_text(node, self.links)
         if style.role == "contents":
             return
+        if text:
+            yield from self._end_code()
         label, depth = self._label(node, style) if text else (None, 0)
         if style.role == "body" and label is not None:
             # labels such as 第三条 or (a) are no Markdown list marks, and stay what they are
@@ -147,7 +157,14 @@ class _BodyReader:
             depth = self.numbering.depth_of(number, style.key, depth) if direct is None else depth
         return self.numbering.label(number, depth), min(depth, 8)
 
+    def _end_code(self) -> Iterator[Block]:
+        if any(self._code):
+            code = "\n".join(self._code).strip("\n").rstrip()
+            yield Block(kind="code", text=fenced(code))
+        self._code = []
+
     def _end_list(self) -> Iterator[Block]:
+        yield from self._end_code()
         if self._items:
             text = "\n".join(self._items)
             self._items = []

@@ -14,6 +14,11 @@ from ragcore.parsing.office.xml import Element
 _HEADING = re.compile(r"(?:heading|标题|標題|überschrift|titre|título)\s*([1-9])(?!\d)", re.IGNORECASE)
 _TITLE = re.compile(r"(?:title|标题|標題|文档标题)", re.IGNORECASE)
 _CONTENTS = re.compile(r"(?:toc|目录|目錄|table of figures|图表目录)\s*\d*(?:\s*heading)?|toc heading", re.IGNORECASE)
+_CODE = re.compile(
+    r"(?:source|program|example)?[ _-]*(?:code|listing)(?:[ _-]*(?:block|text|listing|example))?|html preformatted"
+    r"|preformatted(?: text)?|verbatim|(?:程序|源|示例)?代码(?:块|样式)?|(?:程式|原始)碼",
+    re.IGNORECASE,
+)
 MAX_CHAIN = 20  # styles based on each other in a circle exist
 
 Role = Literal["heading", "title", "contents", "body"]
@@ -28,6 +33,11 @@ class Style:
     numbering: tuple[str, int] | None = None  # numId and level of the list that the style belongs to
     name: str = ""  # as people see it; empty for the default style
     key: str = ""  # the id by which lists name it
+
+    @property
+    def is_code(self) -> bool:
+        """Whether its paragraphs are lines of code."""
+        return self.role == "body" and _CODE.fullmatch(self.name) is not None
 
 
 BODY = Style()

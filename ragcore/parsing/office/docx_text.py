@@ -62,6 +62,13 @@ def paragraph_text(paragraph: Element, links: Links) -> str:
     return _BOX_SPACES.sub(" ", text) if max(text, default="") >= "\u2610" else text
 
 
+def code_line(paragraph: Element, links: Links) -> str | None:
+    """A line of code with its indentation, "" for a blank one; None for a paragraph with a picture or a text box."""
+    if next(paragraph.iter(BOX, W + "drawing", W + "pict"), None) is not None:
+        return None
+    return levelled_text(_pieces(paragraph, links, 0)).rstrip().replace("\t", "    ")
+
+
 def text_boxes(paragraph: Element) -> Iterator[Element]:
     """Contents of text boxes anchored in a paragraph, each once (Word stores a fallback copy)."""
     for box in paragraph.iter(BOX):

@@ -184,3 +184,12 @@ def test_without_a_model_thanks_are_answered_as_thanks_and_greetings_do_not_coun
     )
 
     assert asyncio.run(small_talk_reply(question, llm=None, voice=VoiceOptions())) == (reply, "")
+
+
+def test_code_in_a_snippet_keeps_its_characters(tokenizer):
+    code = "# A\n\nRun `a ** b` first.\n\n```python\n# slots\nreturn 2 ** mu\n```\n"
+
+    text = page("zebra", source(code), tokenizer=tokenizer)
+
+    shown = html.unescape(re.sub("<[^>]*>", "", render_markdown(text, citations={1})))
+    assert "A Run a ** b first. # slots return 2 ** mu" in shown

@@ -3,8 +3,8 @@
 import pytest
 
 from accounts.selectors import scope_for
-from chat.answers.clarification import sets_meant
-from chat.models import Conversation, Message
+from chat.answers.clarification import documents_that_answer, sets_meant
+from chat.models import Conversation, Message, MessageCitation
 from tests.factories import ingest, make_set, make_user
 
 
@@ -60,6 +60,34 @@ def test_nothing_is_asked_about_one_document_or_one_set_for_all(place):
     assert meant(place, "small", "small") == []
     place["large"].sets.set(place["small"].sets.all())
     assert meant(place, "small", "large") == []
+
+
+@pytest.mark.parametrize(
+    ("status", "sources", "asked"),
+    [
+        ("answered", [("small", True, 0.3), ("large", True, 0.2)], ["Small mast", "Large mast"]),
+        ("answered", [("small", True, 0.3), ("large", False, 0.7)], ["Small mast", "Large mast"]),
+        ("answered", [("small", True, 0.9), ("large", False, 0.1)], []),
+        ("answered", [("small", True, None), ("large", False, None)], []),
+        ("search_results", [("small", True, 0.1), ("large", True, 0.2)], []),
+        ("search_results", [("small", True, 0.6), ("large", True, 0.1)], []),
+        ("search_results", [("small", True, 0.6), ("large", True, 0.7)], ["Small mast", "Large mast"]),
+    ],
+)
+def test_only_sets_with_passages_that_would_answer_are_offered(place, status, sources, asked):
+    reader = make_user()
+    talk = Conversation.objects.create(tenant=reader.tenant, user=reader, channel="web", title="t")
+    message = Message.objects.create(
+        conversation=talk, question="How tall is the mast?", state="done", status=status, confidence=0.4
+    )
+    citations = [
+        MessageCitation(number=at, document=place[name], cited=cited, relevance=relevance)
+        for at, (name, cited, relevance) in enumerate(sources, start=1)
+    ]
+
+    ids = documents_that_answer(message=message, citations=citations)
+
+    assert [one.name for one in sets_meant(scope=scope_for(reader), message=message, document_ids=ids)] == asked
 
 
 def test_sets_that_the_reader_may_not_read_any_more_are_not_named(place):

@@ -137,3 +137,13 @@ def test_a_long_run_of_blanks_costs_no_time():
 )
 def test_raised_figures_and_readings_inside_a_line_are_plain_text(source, text):
     assert parse(f"{source}\n".encode(), name="a.md").blocks[0].text == text
+
+
+def test_indented_code_gets_a_fence():
+    source = "Run:\n\n    # comment\n    x = 2 ** 3\n\n        y = x\n\nDone."
+
+    assert kinds_and_texts(source) == [
+        ("paragraph", "Run:"),
+        ("code", "```\n# comment\nx = 2 ** 3\n\n    y = x\n```"),
+        ("paragraph", "Done."),
+    ]

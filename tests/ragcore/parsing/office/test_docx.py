@@ -279,3 +279,20 @@ def test_a_form_is_read_row_by_row_without_the_columns_of_its_layout():
     ((_, text),) = blocks(docx_bytes(write))
 
     assert text == "| Title: | Correction |\n| --- | --- |\n| Source: | SA2 |\n| Release: | Rel-17 |"
+
+
+@pytest.mark.parametrize("name", ["Source Code", "HTML Preformatted", "代码"])
+def test_paragraphs_of_a_code_style_are_one_block_with_their_indentation(name):
+    def write(document):
+        style = document.styles.add_style(name, 1)
+        document.add_paragraph("Run this:")
+        for line in ("def f(n):", "    # **comment**", "", "\treturn 2 ** n"):
+            document.add_paragraph(line, style=style)
+        document.add_paragraph("", style=style)
+        document.add_paragraph("Done.")
+
+    assert blocks(docx_bytes(write)) == [
+        ("paragraph", "Run this:"),
+        ("code", "```\ndef f(n):\n    # **comment**\n\n    return 2 ** n\n```"),
+        ("paragraph", "Done."),
+    ]
