@@ -122,8 +122,8 @@ def _with_names(text: str, index: ScopedTriples, embedder: Embedder) -> tuple[st
     plain = corrected(text, misspelt_entities(text, index))
     if find_entities(plain, index):
         return plain, 1.0
-    meant = surely_meant(entities_near(plain, index, embedder)) if groups_of(plain) else None
-    return (plain, 0.0) if meant is None else (corrected(plain, [meant]), meant.score)
+    entity = surely_meant(entities_near(plain, index, embedder)) if groups_of(plain) else None
+    return (plain, 0.0) if entity is None else (corrected(plain, [entity]), entity.score)
 
 
 def _is_about(scored: ScoredTriple) -> bool:
