@@ -60,7 +60,7 @@ CROSS JOIN LATERAL (
     ORDER BY likeness DESC, e.id LIMIT %(limit)s
 ) near
 """  # noqa: S608 - constants
-NEAR = near_sql("entities", columns="e.id, e.key, e.name", seen=f"{NOT_REJECTED} AND {MENTIONED}")
+NEAR = near_sql("entities", columns="e.id, e.key, e.name", visible=f"{NOT_REJECTED} AND {MENTIONED}")
 PLACE = "m.entity_id, m.chunk_id, m.document_id, m.start < 0, m.sentence_start, m.sentence_end"
 PLACES = f"""
 SELECT near.* FROM unnest(%(entities)s::bigint[]) AS asked(id) CROSS JOIN LATERAL (

@@ -69,7 +69,7 @@ SELECT asked.name, near.key FROM unnest(%(names)s::text[]) AS asked(name) CROSS 
 NEAR_NAMES = near_sql(
     "facts",
     columns="e.key",
-    seen=f"""(
+    visible=f"""(
         (SELECT true FROM knowledge_triple t WHERE t.subject_key = e.key AND {VISIBLE} LIMIT 1) OR
         (SELECT true FROM knowledge_triple t WHERE t.object_key = e.key AND {VISIBLE} LIMIT 1)
     )""",  # noqa: S608 - constants

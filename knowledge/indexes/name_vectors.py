@@ -36,15 +36,15 @@ PAGE = """
 WITH page AS (
     SELECT n.* FROM {names} n WHERE n.id > %(after)s ORDER BY n.id LIMIT %(limit)s
 )
-SELECT p.id, p.tenant_id, p.key, length(p.key) BETWEEN %(least)s AND %(most)s AND ({wanted}) AND NOT EXISTS (
+SELECT p.id, p.tenant_id, p.key, length(p.key) BETWEEN %(least)s AND %(most)s AND ({condition}) AND NOT EXISTS (
     SELECT 1 FROM {vectors} v WHERE v.{id} = p.id AND v.embedding_model = %(model)s
 ) FROM page p ORDER BY p.id
 """
-# nearest first, until `limit` names are found that the asker may know of: {seen} is that condition
+# nearest first, until `limit` names are found that the asker may know of: {visible} is that condition
 NEAR = """
 SELECT {columns}, 1 - (v.vector <=> %(vector)s::halfvec) AS cosine
 FROM {vectors} v JOIN {names} e ON e.id = v.{id}
-WHERE v.tenant_id = %(tenant)s AND v.embedding_model = %(model)s AND {seen}
+WHERE v.tenant_id = %(tenant)s AND v.embedding_model = %(model)s AND {visible}
 ORDER BY v.vector <=> %(vector)s::halfvec LIMIT %(limit)s
 """
 ADD = """
@@ -64,18 +64,18 @@ DELETE FROM {vectors} v USING (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NamePage:
-    """Names by id up to `last`, 0 where there are none behind; `wanted`: (id, tenant, name) of those to be embedded."""
+    """Names by id up to `last`, 0 where there are none; `to_embed`: (id, tenant, name) of those that need a vector."""
 
-    wanted: Sequence[tuple[int, int, str]]
+    to_embed: Sequence[tuple[int, int, str]]
     last: int
 
 
 def names_without_vector(*, of: NameKind, model: str, after: int, limit: int) -> NamePage:
     """The next `limit` names behind an id, of all tenants."""
-    wanted = WANTED_ENTITY if of == "entities" else "true"
+    condition = WANTED_ENTITY if of == "entities" else "true"
     params = {"model": model, "after": after, "limit": limit, "least": LEAST, "most": MOST}
-    rows = fetch(_sql(PAGE, of, wanted=wanted), params)
-    return NamePage(wanted=[row[:3] for row in rows if row[3]], last=rows[-1][0] if rows else 0)
+    rows = fetch(_sql(PAGE, of, condition=condition), params)
+    return NamePage(to_embed=[row[:3] for row in rows if row[3]], last=rows[-1][0] if rows else 0)
 
 
 def name_vectors_add(rows: Sequence[tuple[int, int, str]], vectors: FloatArray, *, of: NameKind, model: str) -> None:
@@ -97,10 +97,10 @@ def name_vectors_drop_others(*, of: NameKind, model: str, limit: int) -> None:
     execute(_sql(DROP_OTHERS, of), {"model": model, "limit": limit})
 
 
-def near_sql(of: NameKind, *, columns: str, seen: str) -> str:
+def near_sql(of: NameKind, *, columns: str, visible: str) -> str:
     """SQL for the names nearest to a vector, `e`; its parameters: tenant, model, vector (`near_vector`), limit."""
     vectors, column, names = TABLES[of]
-    return NEAR.format(columns=columns, vectors=vectors, names=names, id=column, seen=seen)
+    return NEAR.format(columns=columns, vectors=vectors, names=names, id=column, visible=visible)
 
 
 def near_begin() -> None:
@@ -113,6 +113,6 @@ def near_vector(vector: FloatArray) -> str:
     return vector_text(prefix(vector))
 
 
-def _sql(template: str, of: NameKind, wanted: str = "") -> str:
+def _sql(template: str, of: NameKind, condition: str = "") -> str:
     vectors, column, names = TABLES[of]
-    return template.format(vectors=vectors, id=column, names=names, wanted=wanted)
+    return template.format(vectors=vectors, id=column, names=names, condition=condition)

@@ -100,8 +100,8 @@ class EmbedNames(JobKind):
 
 def _names(of: NameKind, embedder: Embedder, place: NamePlace) -> Generator[Checkpoint, None, NamePlace]:
     while (page := names_without_vector(of=of, model=embedder.model, after=place.after(of), limit=PAGE)).last:
-        for start in range(0, len(page.wanted), BATCH):
-            rows = page.wanted[start : start + BATCH]
+        for start in range(0, len(page.to_embed), BATCH):
+            rows = page.to_embed[start : start + BATCH]
             vectors = embedder.embed_documents([name for _id, _tenant, name in rows])
             new_vectors_check(embedder)
             place = place.moved(of, rows[-1][0])

@@ -62,7 +62,7 @@ def readings_to_ask(*, sets: Sequence[int]) -> QuerySet[FactReading]:
     """
     rows = FactReading.objects.filter(
         knowledge_set__in=sets,
-        rules__in=[fact_rules(is_equal=one) for one in (False, True)],
+        rules__in=[fact_rules(is_equal=is_equal) for is_equal in (False, True)],
         version=F("version__document__live_version"),
     )
     rows = rows.filter(version__document__deleted=None).exclude(model=MODEL_RULES)

@@ -57,7 +57,7 @@ def test_a_document_says_what_it_waits_for_and_how_many_are_before_it(owner, own
     assert "Processing · Waiting for character recognition (OCR)" in listed
     assert "Processing · Reading images (OCR)" in listed
     page = client.get(reverse("knowledge:document", args=[item.version.document_id])).content.decode()
-    assert "It waits for: Character recognition (OCR). 1 document is before it. 1 being processed there now." in page
+    assert "It waits for: Character recognition (OCR). 1 document is before it. 1 is being processed there now." in page
     page = client.get(reverse("knowledge:document", args=[first.version.document_id])).content.decode()
     assert "It is next." in page
 
