@@ -24,7 +24,7 @@ _MOST_UNKNOWN = 3  # words of a question that are looked up
 _MEANT = 0.6  # cosine of words of the question and a name from which they mean it
 _SURE_MEANT = 0.9  # from which what is known of the name is said of what the question writes
 _NEAREST = 2  # names that are looked for by the vector of a run of words
-_MOST_RUNS = 6  # of a question
+_MOST_RUNS = 4  # of a question
 _MOST_NAMES = 10  # names that are compared by meaning
 _WORD = re.compile(r"[^\W_]+(?:['’-][^\W_]+)*")
 
