@@ -3,6 +3,7 @@
 from django.urls import path
 
 from chat.announcements.views import dismiss
+from chat.embeds import file_views as embed_files
 from chat.embeds import views as embeds
 from chat.embeds.script import embed_script
 from chat.pages import composer_views, conversation_views, sharing_views, views
@@ -19,6 +20,13 @@ urlpatterns = [
     path("embed/<str:code>/preview", embeds.preview_frame, name="embed_preview"),
     path("embed/<str:code>/session", embeds.session, name="embed_session"),
     path("embed/<str:code>/leave", embeds.leave, name="embed_leave"),
+    path("embed/<str:code>/attachments", embed_files.attachments, name="embed_attachments"),
+    path("embed/<str:code>/attachments/<uuid:attachment_id>", embed_files.attachment, name="embed_attachment"),
+    path(
+        "embed/<str:code>/attachments/<uuid:attachment_id>/retry",
+        embed_files.attachment_again,
+        name="embed_attachment_again",
+    ),
     path("embed/<str:code>/conversations/<uuid:conversation_id>", embeds.conversation, name="embed_conversation"),
     path("embed/<str:code>/messages/<uuid:message_id>", embeds.message, name="embed_message"),
     path("embed/<str:code>/messages/<uuid:message_id>/sources/<int:number>", embeds.source, name="embed_source"),

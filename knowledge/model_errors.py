@@ -24,9 +24,11 @@ class ModelInvalidError(PermanentError):
         "tokenizer": (
             "'%(name)s' is no tokenizer: it must be a tokenizer.json of Hugging Face or a vocabulary of tiktoken."
         ),
-        "tokenizer_missing": "%(folder)s has no file '%(name)s', and no folder of this name with a tokenizer.json.",
-        "tokenizer_outside": "The tokenizer must lie in the folder %(folder)s.",
-        "tokenizer_encoding": "The vocabulary of '%(name)s' is not in %(folder)s.",
+        "tokenizer_missing": (
+            "The models folder of the server has no file '%(name)s', and no folder of this name with a tokenizer.json."
+        ),
+        "tokenizer_outside": "The tokenizer must lie in the models folder of the server.",
+        "tokenizer_encoding": "The vocabulary of '%(name)s' is not in the server's folder models/tiktoken.",
         "tokenizer_size": "'%(name)s' is larger than %(limit_mb)s MB.",
         "not_loaded": "The model file is not loaded, so there is no server to be tested.",
     }

@@ -57,18 +57,18 @@ def tokenizer_file(name: str) -> Path:
         stored = sha1(_ADDRESS.format(name).encode(), usedforsecurity=False).hexdigest()
         places = [vocabularies / f"{name}.tiktoken", vocabularies / stored]
         if (file := next((place for place in places if place.is_file()), None)) is None:
-            raise ModelInvalidError("tokenizer_encoding", name=name, folder=str(vocabularies))
+            raise ModelInvalidError("tokenizer_encoding", name=name)
         return file
     try:
         file = (folder / name).resolve()
         if not file.is_relative_to(folder):
-            raise ModelInvalidError("tokenizer_outside", folder=str(folder))
+            raise ModelInvalidError("tokenizer_outside")
         file = file / "tokenizer.json" if file.is_dir() else file
         is_there = file.is_file() and file.resolve().is_relative_to(folder)
     except (OSError, ValueError) as error:  # a name that no file can have
-        raise ModelInvalidError("tokenizer_missing", name=name, folder=str(folder)) from error
+        raise ModelInvalidError("tokenizer_missing", name=name) from error
     if not is_there:
-        raise ModelInvalidError("tokenizer_missing", name=name, folder=str(folder))
+        raise ModelInvalidError("tokenizer_missing", name=name)
     return file
 
 

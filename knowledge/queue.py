@@ -30,6 +30,7 @@ BUILD_LEXICON = "knowledge.build_lexicon"  # kinds of background work, in `knowl
 FILL_VECTORS = "knowledge.fill_vectors"
 FILL_SET_VECTORS = "knowledge.fill_set_vectors"
 FILL_SENTENCES = "knowledge.fill_sentences"
+FILL_NAMES = "knowledge.fill_names"
 READ_ENTITIES = "knowledge.read_entities"
 READ_FACTS = "knowledge.read_facts"
 MINE_TERMS = "knowledge.mine_terms"

@@ -105,7 +105,9 @@ class SearchProfile:
 
         Raises GraphNotBuiltError where only the graph is to be searched, and nothing of it can be seen.
         """
-        graph = graph_of_search(scope=self.scope, visible=self.visible, sets=self.sets, lexicon=self.lexicon)
+        graph = graph_of_search(
+            scope=self.scope, visible=self.visible, sets=self.sets, lexicon=self.lexicon, model=self.embedder.model
+        )
         if self.mode == "graph" and (graph is None or not graph.is_built()):
             raise GraphNotBuiltError
         return graph

@@ -31,6 +31,7 @@ from knowledge.selectors.comparisons import DiffLine, texts_diff
 from knowledge.selectors.keeping import OriginalsWithheldError
 from knowledge.selectors.relations import RelationsOf, relations_of
 from knowledge.selectors.reviews import review_of
+from knowledge.selectors.waiting import Wait, wait_of
 from ragcore.text.markdown import plain_text
 
 CHUNKS_A_PAGE = 60
@@ -92,6 +93,7 @@ class DocumentView:
     review: DocumentReview | None
     relations: RelationsOf
     chunks: tuple[ChunkView, ...]
+    wait: Wait | None  # of a document that nothing can be shown of yet
 
 
 def source_view(*, scope: Scope, chunk_id: int, claim: str = "", is_cited: bool = False) -> SourceView:
@@ -167,6 +169,7 @@ def document_view(*, scope: Scope, document_id: int, number: int, chunk_id: int 
         chunks=tuple(_view(chunk) for chunk in page),
         review=review_of(scope=scope, document=document),
         relations=relations_of(scope=scope, document_ids=[document.pk]).get(document.pk, RelationsOf()),
+        wait=wait_of(document) if document.live_version_id is None else None,
     )
 
 

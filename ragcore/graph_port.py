@@ -5,7 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Protocol
 
+import numpy as np
+import numpy.typing as npt
+
 from ragcore.types.graph import Node, Place
+
+FloatArray = npt.NDArray[np.float32]
 
 
 class EntityGraph(Protocol):
@@ -17,6 +22,13 @@ class EntityGraph(Protocol):
 
     def alike(self, keys: Sequence[str], *, least: float, limit: int) -> Mapping[str, Sequence[tuple[Node, float]]]:
         """For each key the entities with a similar one, with their similarity from `least` to 1, best first."""
+        ...
+
+    def near(self, vector: FloatArray, *, least: float, limit: int) -> Sequence[tuple[Node, float]]:
+        """Entities whose names mean what float32[768] does, with their cosine from `least`, best first.
+
+        Names that have no vector yet are left out.
+        """
         ...
 
     def other_names(self, nodes: Sequence[Node]) -> Mapping[int, Sequence[Node]]:

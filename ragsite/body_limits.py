@@ -63,6 +63,12 @@ BODY_LIMITS = (  # the first that covers an address counts
         extra_bytes=UPLOAD_EXTRA_BYTES,
         content="a file for a question",
     ),
+    BodyLimit(
+        path="/embed/*",
+        limit="MAX_ATTACHMENT_BYTES",
+        extra_bytes=UPLOAD_EXTRA_BYTES,
+        content="a file for a question in an embedded chat",
+    ),
     BodyLimit(path="/api/v1/rag/batch", limit=LONG_JSON_BYTES, content="up to 100 questions"),
     BodyLimit(path="/v1/chat/completions", limit=LONG_JSON_BYTES, content="a conversation"),
     BodyLimit(path="/v1/embeddings", limit=LONG_JSON_BYTES, content="up to 256 texts"),

@@ -19,20 +19,22 @@ from django.conf import settings
 from django.contrib.auth import get_user
 from django.contrib.sessions.middleware import SessionMiddleware
 from django.core.handlers.asgi import ASGIRequest
-from django.http import HttpResponse, HttpResponseRedirect
+from django.http import HttpResponse, HttpResponseRedirect, JsonResponse
 from django.template.loader import render_to_string
 from django.utils import translation
 from django.utils.translation import gettext as _
 
-from accounts.authentication import require_known
+from accounts.authentication import bearer_token, require_known
 from accounts.errors import NotAuthenticatedError
 from chat import metrics
 from chat.concurrency.executors import run_db
+from chat.embeds.sessions import session_visitor
 from knowledge.disk_space import disk_fault, space_require
 from knowledge.file_errors import StorageFullError
 from ragsite.body_limits import LONG_JSON_BYTES, STRANGER_BYTES, BodyLimit, body_limit
 from ragsite.errors import Problem, problem_of, sent
 
+EMBED_PATHS = "/embed/"
 API_PATHS = ("/api/", "/v1/", "/mcp")
 LINGER_SECONDS = 10.0  # for which a body that nobody wants is thrown away, so that its sender reads the answer
 LINGER_IDLE_SECONDS = 2.0
@@ -146,6 +148,9 @@ async def _refusal(scope: Scope, limit: BodyLimit, declared: int | None) -> Http
 def _raise_for_strangers(scope: Scope) -> None:
     """Uses the ORM. Raises NotAuthenticatedError."""
     request = _request(scope)
+    if request.path.startswith(EMBED_PATHS):
+        session_visitor(bearer_token(request) or "")  # cookies open nothing there
+        return
     SessionMiddleware(lambda _request: HttpResponse()).process_request(request)
     request.user = get_user(request)
     require_known(request)
@@ -159,9 +164,12 @@ def _too_large(scope: Scope) -> HttpResponse:
     metrics.BODIES_REFUSED.labels("body_too_large").inc()
     request = _request(scope)
     with translation.override(translation.get_language_from_request(request)):
+        message = _("The request body is larger than this address accepts.")
+        if request.path.startswith(EMBED_PATHS):
+            body = {"code": "body_too_large", "message": message}
+            return JsonResponse(body, status=HTTPStatus.REQUEST_ENTITY_TOO_LARGE)
         if not request.path.startswith(API_PATHS):
             return HttpResponse(render_to_string("413.html"), status=HTTPStatus.REQUEST_ENTITY_TOO_LARGE)
-        message = _("The request body is larger than this address accepts.")
         return sent(request.path, Problem(code="body_too_large", message=message))
 
 
@@ -182,6 +190,8 @@ def _unknown_sender(scope: Scope, error: Exception) -> HttpResponse:
     with translation.override(translation.get_language_from_request(request)):
         if isinstance(error, NotAuthenticatedError):
             metrics.BODIES_REFUSED.labels(error.code).inc()
+            if request.path.startswith(EMBED_PATHS):
+                return JsonResponse({"code": error.code}, status=HTTPStatus.UNAUTHORIZED)
             if not request.path.startswith(API_PATHS):
                 return HttpResponseRedirect(f"{settings.LOGIN_URL}?next={quote(request.path)}")
         return sent(request.path, problem_of(error))

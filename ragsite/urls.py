@@ -23,6 +23,7 @@ urlpatterns = [
     path("api/v1/", include(in_envelopes(rest_router().urls, json_only=False))),
     path("scim/v2/", include("accounts.scim.urls")),
     path("", include("chat.urls")),
+    path("", include("feedback.urls")),
     path("", include("accounts.urls")),
     path("", include("notifications.urls")),
     path("", include("knowledge.urls")),

@@ -9,7 +9,7 @@ from contextlib import suppress
 from django.conf import settings
 from django.core.files.base import File
 from django.db import transaction
-from django.db.models import QuerySet, Sum
+from django.db.models import Q, QuerySet, Sum
 
 from accounts.errors import NotFoundError
 from accounts.models import User
@@ -30,7 +30,19 @@ NAME_CHARACTERS = 255
 
 
 def attachments_owned(*, scope: Scope) -> QuerySet[Attachment]:
-    """The asker's attached files: nobody reads those of another."""
+    """The asker's attached files: nobody reads those of another.
+
+    In an embedded chat those of conversations that go on there, and those that wait for a first question.
+    """
+    rows = _of_person(scope)
+    if scope.embed is None:
+        return rows
+    here = Q(conversation__embed=scope.embed, conversation__goes_on_in_embed=True)
+    return rows.filter(Q(conversation=None) | here)
+
+
+def _of_person(scope: Scope) -> QuerySet[Attachment]:
+    """All of the person's files, wherever they were attached: together they count."""
     return Attachment.objects.filter(user_id=scope.user_id, tenant_id=scope.tenant_id)
 
 
@@ -67,7 +79,7 @@ def attachment_add(*, scope: Scope, name: str, content: File[bytes], conversatio
         name = name[: NAME_CHARACTERS - len(ending)] + ending
     conversation = conversation_get(scope=scope, conversation_id=conversation_id) if conversation_id else None
     User.objects.select_for_update(no_key=True).get(pk=scope.user_id)  # files that come together count together
-    files = attachments_owned(scope=scope)
+    files = _of_person(scope)
     there = files.filter(conversation=conversation).count()
     if conversation is None and there >= MOST_WAITING:
         raise TooManyAttachmentsError("waiting", limit=MOST_WAITING)

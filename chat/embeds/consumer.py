@@ -46,8 +46,8 @@ class EmbedConsumer(ChatConsumer):
         return visitor.user, visitor.scope
 
     def allowed(self, message: Ask, scope: Scope) -> Ask:
-        """In the sets of the chat, without files; a conversation is one that goes on here. Raises NotFoundError."""
+        """In the sets of the chat; a conversation is one that goes on here. Raises NotFoundError."""
         if message.conversation_id is not None:
             conversation_get(scope=scope, conversation_id=message.conversation_id)
         sets = sorted(scope.only_sets or ())
-        return message.model_copy(update={"sets": sets, "attachments": [], "filters": FiltersIn()})
+        return message.model_copy(update={"sets": sets, "filters": FiltersIn()})

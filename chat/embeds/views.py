@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import uuid
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import wraps
 from typing import Any, Concatenate, ParamSpec, cast
@@ -26,10 +26,12 @@ from django.views.decorators.http import require_POST, require_safe
 from accounts.authentication import bearer_token
 from accounts.error_messages import error_message
 from accounts.errors import NotAuthenticatedError, NotFoundError, RateLimitedError
+from accounts.models import User
 from accounts.scope import Scope
 from accounts.selectors import person_name
 from chat import selectors
 from chat.answers.fact_sources import fact_panel
+from chat.attachments.panels import attached_panel
 from chat.embeds.errors import EmbedRefusedError
 from chat.embeds.script import framed_by
 from chat.embeds.sessions import Visitor, embed_get, session_begin, session_end, session_visitor
@@ -38,11 +40,17 @@ from chat.pages import view_models
 from chat.pages.js_messages import js_messages
 from chat.types import MAX_QUERY_CHARACTERS
 from knowledge.services.reading import document_read_record
-from ragcore.errors import RagError
+from ragcore.errors import PermanentError, RagError, TransientError
+from ragcore.parsing import SUPPORTED_FORMATS
 
 P = ParamSpec("P")
 LANGUAGES = {"en": "en", "zh": "zh-hans"}  # the first part of a page's language
-STATUS: dict[type[RagError], int] = {NotAuthenticatedError: 401, NotFoundError: 404, RateLimitedError: 429}
+STATUS: dict[type[RagError], int] = {
+    EmbedRefusedError: 403,
+    NotAuthenticatedError: 401,
+    NotFoundError: 404,
+    RateLimitedError: 429,
+}
 
 
 @require_safe
@@ -72,6 +80,7 @@ def _frame(request: HttpRequest, embed: Embed, *, hosts: list[str]) -> HttpRespo
             "hosts": json.dumps(hosts),
             "strings": js_messages(),
             "max_characters": MAX_QUERY_CHARACTERS,
+            "attach_formats": ",".join(SUPPORTED_FORMATS),
         }
         return render(request, "chat/embed/frame.html", context)
 
@@ -112,10 +121,11 @@ def answered(view: Callable[Concatenate[HttpRequest, P], HttpResponseBase]) -> C
             return JsonResponse({"code": "csrf_failed"}, status=403)
         try:
             return view(request, *args, **kwargs)
-        except (EmbedRefusedError, NotAuthenticatedError, NotFoundError, RateLimitedError) as error:
+        except (PermanentError, TransientError) as error:
             body = {"code": error.code, "reason": error.reason, "message": error_message(error)}
             headers = {"Retry-After": str(error.data["retry_after_seconds"])} if error.code == "rate_limited" else {}
-            return JsonResponse(body, status=STATUS.get(type(error), 403), headers=headers)
+            usual = 503 if isinstance(error, TransientError) else 422
+            return JsonResponse(body, status=STATUS.get(type(error), usual), headers=headers)
 
     return cast(Callable[..., HttpResponseBase], csrf_exempt(wrapped))
 
@@ -185,7 +195,7 @@ def conversation(request: HttpRequest, scope: Scope, conversation_id: uuid.UUID)
     """The last turns of a conversation that began in this chat and goes on there."""
     page = selectors.turns_page(scope=scope, conversation_id=conversation_id)
     turns = view_models.turn_views(scope=scope, messages=page.messages)
-    return render(request, "chat/embed/turns.html", {"turns": [_without_pictures(turn) for turn in turns]})
+    return _turns(request, scope, turns)
 
 
 @require_safe
@@ -193,8 +203,13 @@ def conversation(request: HttpRequest, scope: Scope, conversation_id: uuid.UUID)
 @visited
 def message(request: HttpRequest, scope: Scope, message_id: uuid.UUID) -> HttpResponse:
     """One turn, as it is stored."""
-    turn = view_models.turn_view(scope=scope, message_id=message_id)
-    return render(request, "chat/embed/turns.html", {"turns": [_without_pictures(turn)]})
+    return _turns(request, scope, [view_models.turn_view(scope=scope, message_id=message_id)])
+
+
+def _turns(request: HttpRequest, scope: Scope, turns: Sequence[view_models.TurnView]) -> HttpResponse:
+    """Turns with what the person has said of them."""
+    content = {"turns": [_without_pictures(turn) for turn in turns], "person": User.objects.get(pk=scope.user_id)}
+    return render(request, "chat/embed/turns.html", content)
 
 
 def _without_pictures(turn: view_models.TurnView) -> view_models.TurnView:
@@ -209,6 +224,8 @@ def source(request: HttpRequest, scope: Scope, message_id: uuid.UUID, number: in
     """The cited passage; rights are checked at each opening."""
     place_text = request.GET.get("place", "")
     place = int(place_text) if place_text.isdecimal() and len(place_text) < 6 else None
+    if attached := attached_panel(scope=scope, message_id=message_id, number=number, place=place):
+        return render(request, "chat/attached.html", {"shown": attached, "is_embedded": True})
     if fact := fact_panel(scope=scope, message_id=message_id, number=number):
         return render(request, "chat/fact.html", {"shown": fact})
     panel = view_models.source_panel(scope=scope, message_id=message_id, number=number, place=place)

@@ -36,7 +36,7 @@ from knowledge.admin.document_deletion import DocumentDeletion, each_document
 from knowledge.admin.document_filters import OriginalFilter
 from knowledge.admin.document_page import attributes_of, diff_page, pipeline_of, report_of
 from knowledge.admin.document_relations import relations_shown
-from knowledge.admin.jobs import rows_of, stage_of
+from knowledge.admin.jobs import DOING, rows_of, stage_of, words_of
 from knowledge.admin.passages import spread_of
 from knowledge.admin.representation_retries import notice_of
 from knowledge.models import Document, DocumentVersion, IngestItem
@@ -114,15 +114,18 @@ class DocumentAdmin(DocumentDeletion):
     def get_queryset(self, request: HttpRequest) -> QuerySet[Document]:
         last = IngestItem.objects.filter(version__document=OuterRef("pk")).order_by("-id")
         rows = documents_managed(scope=admin_scope(request), deleted=True).prefetch_related("sets")
-        return rows.annotate(last_stage=Subquery(last.values("stage")[:1])).order_by(*self.get_ordering(request))
+        columns = {f"last_{name}": Subquery(last.values(name)[:1]) for name in ("stage", "queue", "lease_until")}
+        return rows.annotate(**columns).order_by(*self.get_ordering(request))
 
     # ── columns ─────────────────────────────────────────────────────────────────────────────────
 
     @badge(description=_("state"), ordering="state", colours=STATE_COLOURS)
     def state_badge(self, document: Document) -> tuple[str, str]:
         stage = getattr(document, "last_stage", None)
-        if document.state == Document.State.PROCESSING and stage:
-            return document.state, f"{document.get_state_display()} · {IngestItem.Stage(stage).label}"
+        if document.state == Document.State.PROCESSING and stage in DOING:
+            is_held = getattr(document, "last_lease_until", None) is not None
+            words = words_of(stage, getattr(document, "last_queue", ""), "working" if is_held else "waiting")
+            return document.state, f"{document.get_state_display()} · {words}"
         return document.state, document.get_state_display()
 
     @admin.display(description=_("changed"), ordering="updated")

@@ -28,6 +28,7 @@ from knowledge.admin.curation import CuratorAdmin, run_action
 from knowledge.models import IngestItem, IngestJob
 from knowledge.selectors.dashboard import items_named, items_of_job, items_shown, jobs_counted
 from knowledge.selectors.jobs import items_progress
+from knowledge.selectors.waiting import queues_busy
 from knowledge.services.jobs import job_cancel, job_pause, job_resume, job_retry
 
 Stage = IngestItem.Stage
@@ -54,6 +55,11 @@ WORDS = {
     "failed": gettext_lazy("Failed"),
     "cancelled": gettext_lazy("Cancelled"),
     "deleted": gettext_lazy("Deleted"),
+}
+WAITS = {  # by the queue in which it waits, where something has been done already
+    IngestItem.Queue.INGEST: gettext_lazy("Waiting"),
+    IngestItem.Queue.OCR: gettext_lazy("Waiting for character recognition (OCR)"),
+    IngestItem.Queue.EMBED: gettext_lazy("Waiting for enriching and embedding"),
 }
 ICONS = {
     "waiting": "hourglass_empty",
@@ -94,6 +100,7 @@ class Progress:
     share: int  # 0 to 100 of the way
     detail: str  # 12 of 40 pages
     position: int | None  # in its queue
+    busy: int  # documents that the workers of that queue have in hand
     silent: bool  # held by a worker that has not been heard of for minutes
     put_off: datetime | None  # tried again then, after a passing fault
     stages: tuple[tuple[str, str], ...]  # from which it can be tried again: value, words
@@ -103,10 +110,11 @@ def rows_of(*, scope: Scope, items: Iterable[IngestItem]) -> list[Progress]:
     """The rows of some items, each with its place in the queue."""
     listed = list(items)
     places = {progress.id: progress.position for progress in items_progress(scope=scope, items=listed)}
-    return [progress_of(item, position=places.get(item.pk)) for item in listed]
+    busy = queues_busy() if places else {}
+    return [progress_of(item, position=places.get(item.pk), busy=busy.get(item.queue, 0)) for item in listed]
 
 
-def progress_of(item: IngestItem, *, position: int | None = None) -> Progress:
+def progress_of(item: IngestItem, *, position: int | None = None, busy: int = 0) -> Progress:
     """The row of one item."""
     state = _state(item)
     now = timezone.now()
@@ -114,15 +122,23 @@ def progress_of(item: IngestItem, *, position: int | None = None) -> Progress:
     return Progress(
         item=item,
         state=state,
-        words=str(DOING[Stage(item.stage)]) if working else str(WORDS[state]),
+        words=words_of(item.stage, item.queue, state),
         icon=ICONS[state],
         share=_share(item, state),
         detail=_detail(item) if working else "",
         position=position if state == "waiting" else None,
+        busy=busy if state == "waiting" else 0,
         silent=working and item.heartbeat is not None and item.heartbeat < now - SILENT_AFTER,
         put_off=item.not_before if state == "waiting" and item.not_before and item.not_before > now else None,
         stages=_stages(item) if state in ("failed", "cancelled") else (),
     )
+
+
+def words_of(stage: str, queue: str, state: State) -> str:
+    """What is being done, or what is waited for: a stage alone says what has been done."""
+    if state == "working":
+        return str(DOING[Stage(stage)])
+    return str(WAITS[IngestItem.Queue(queue)] if state == "waiting" else WORDS[state])
 
 
 def open_among(rows: Iterable[Progress]) -> int:

@@ -13,6 +13,7 @@ from django.http import HttpRequest, HttpResponse, HttpResponseNotAllowed, JsonR
 from django.shortcuts import redirect
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
+from unfold.views import ChangeList
 from unfold.widgets import UnfoldAdminSelectWidget, UnfoldAdminTextareaWidget
 
 from accounts.admin.base import admin_scope, admin_user
@@ -118,6 +119,15 @@ class TermForm(forms.ModelForm):  # type: ignore[type-arg]
         """The service checks what the model would: its errors belong to the form."""
 
 
+class TermList(ChangeList):
+    """Which lexicon is shown is no filter of it: one without terms is empty, and nothing was searched in vain."""
+
+    def get_queryset(self, *args: Any, **options: Any) -> QuerySet[LexiconTerm]:
+        rows: QuerySet[LexiconTerm] = super().get_queryset(*args, **options)
+        self.has_active_filters = bool(set(self.filter_params) - {LexiconFilter.parameter_name})
+        return rows
+
+
 @admin.register(LexiconTerm)
 class LexiconTermAdmin(CuratorAdmin):
     """Terms of the lexicons that the person may change."""
@@ -127,6 +137,9 @@ class LexiconTermAdmin(CuratorAdmin):
     list_filter = (LexiconFilter, "status", "kind", "language", "origin", ModelScoreFilter)
     search_fields = ("text", "long_form", "synonyms", "translations")
     ordering = ("key", "pk")
+    empty_words = gettext_lazy(
+        "Search the documents for terms, import a list, or add a term. Questions use approved terms once published."
+    )
     list_before_template = "admin/knowledge/lexiconterm/list_top.html"
     fieldsets = (
         (None, {"fields": ("home", "text", ("kind", "language"), "long_form", "synonyms", "translations", "status")}),
@@ -134,6 +147,9 @@ class LexiconTermAdmin(CuratorAdmin):
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[LexiconTerm]:
         return terms_managed(scope=admin_scope(request))
+
+    def get_changelist(self, request: HttpRequest, **options: Any) -> type[ChangeList]:
+        return TermList
 
     def has_add_permission(self, request: HttpRequest) -> bool:
         return is_curator(request)

@@ -15,12 +15,15 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, ngettext
 
 from accounts.admin.base import admin_scope, is_administrator
+from accounts.scope import Scope
 from knowledge.admin.lexicon_history import problem_words
-from knowledge.models import KnowledgeSet, LexiconTerm, LexiconVersion
+from knowledge.models import Document, KnowledgeSet, LexiconTerm, LexiconVersion
 from knowledge.selectors import sets_curated
+from knowledge.selectors.dashboard import documents_managed
 from knowledge.selectors.lexicon import build_of, lexicon_set_get, minings_managed, terms_of, versions_managed
 from knowledge.services.lexicon.model_filter import can_score
 from ragcore.errors import RagError
+from work.models import Job
 from work.words import error_words
 
 QUEUE = 50  # suggestions on one page
@@ -101,6 +104,14 @@ def queue_count(request: HttpRequest) -> dict[str, Any]:
     return {"left": count, "suggested": suggested, "count_words": words % {"count": count}}
 
 
+def unread_count(*, scope: Scope, home: KnowledgeSet | None, mining: Job) -> int:
+    """How many documents a search for terms has not read as they are: being processed, or changed since it began."""
+    sets = KnowledgeSet.objects.filter(tenant_id=scope.tenant_id, visibility=KnowledgeSet.Visibility.EVERYONE)
+    rows = documents_managed(scope=scope).filter(sets__in=[home] if home is not None else sets)
+    unread = Q(state=Document.State.PROCESSING) | Q(live_version__isnull=False, updated__gt=mining.created)
+    return rows.filter(unread).order_by().values("pk").distinct().count()
+
+
 def head_context(request: HttpRequest) -> dict[str, Any]:
     """What stands above every page of the lexicon: whose it is, what is in use, what is under way."""
     scope = admin_scope(request)
@@ -124,6 +135,7 @@ def head_context(request: HttpRequest) -> dict[str, Any]:
         "failed": newest if newest is not None and newest.state == State.FAILED else None,
         "mining": mining,
         "mining_problem": problem_words(mining),
+        "unread": unread_count(scope=scope, home=home, mining=mining) if mining is not None else 0,
         "can_score": can_score(),
         "suggested": terms.filter(status=Status.CANDIDATE).count(),
         "approved": terms.filter(status=Status.APPROVED).count(),

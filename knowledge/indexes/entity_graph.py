@@ -14,9 +14,11 @@ from django.db import transaction
 
 from accounts.scope import Scope
 from knowledge.indexes.graph_triples import entity_key
+from knowledge.indexes.name_vectors import near_begin, near_sql, near_vector
 from knowledge.indexes.statements import fetch, ids_text
 from knowledge.indexes.visibility import Visible
 from ragcore.graph.mentions import ATTRIBUTE
+from ragcore.ports import FloatArray
 from ragcore.text.lexicon import TermLexicon
 from ragcore.types.graph import Node, Place
 
@@ -58,6 +60,7 @@ CROSS JOIN LATERAL (
     ORDER BY likeness DESC, e.id LIMIT %(limit)s
 ) near
 """  # noqa: S608 - constants
+NEAR = near_sql("entities", columns="e.id, e.key, e.name", visible=f"{NOT_REJECTED} AND {MENTIONED}")
 PLACE = "m.entity_id, m.chunk_id, m.document_id, m.start < 0, m.sentence_start, m.sentence_end"
 PLACES = f"""
 SELECT near.* FROM unnest(%(entities)s::bigint[]) AS asked(id) CROSS JOIN LATERAL (
@@ -94,7 +97,8 @@ class ScopedEntityGraph:
     """Implements `ragcore.ports.EntityGraph` for one asker.
 
     `sets`: those that are searched and that the asker may read: their owners' decisions count. `lexicon`: the
-    published terms of the search, None where there are none. `clearance`: up to which decisions count.
+    published terms of the search, None where there are none. `clearance`: up to which decisions count. `model`: whose
+    vectors of names are compared, "" for none.
     """
 
     scope: Scope
@@ -102,6 +106,7 @@ class ScopedEntityGraph:
     sets: Sequence[int]
     clearance: int
     lexicon: TermLexicon | None = None
+    model: str = ""
 
     def is_built(self) -> bool:
         """Whether any document that is searched has been read for entities and mentions some."""
@@ -121,6 +126,16 @@ class ScopedEntityGraph:
             for key_of_question, number, key, name, likeness in self._fetch(ALIKE, keys=list(keys), limit=limit):
                 nodes_alike[key_of_question].append((Node(number, key, name), float(likeness)))
         return nodes_alike
+
+    @transaction.atomic
+    def near(self, vector: FloatArray, *, least: float, limit: int) -> Sequence[tuple[Node, float]]:
+        """See `EntityGraph`."""
+        if not self.model:
+            return []
+        near_begin()
+        rows = self._fetch(NEAR, vector=near_vector(vector), model=self.model, limit=limit)
+        nodes = [(Node(number, key, name), float(cosine)) for number, key, name, cosine in rows if cosine >= least]
+        return sorted(nodes, key=lambda node: (-node[1], node[0].id))
 
     def places(self, entities: Sequence[int], *, heads: int, each: int) -> Sequence[Place]:
         """See `EntityGraph`."""

@@ -16,6 +16,7 @@ from django.db import connection, transaction
 
 from accounts.scope import Scope
 from knowledge.indexes.corpus_epoch import epoch_advance
+from knowledge.indexes.name_vectors import near_begin, near_sql, near_vector
 from knowledge.indexes.rotations import vector_text
 from knowledge.indexes.statements import execute, fetch
 from knowledge.indexes.triple_words import (
@@ -65,6 +66,14 @@ SELECT asked.name, near.key FROM unnest(%(names)s::text[]) AS asked(name) CROSS 
     ORDER BY similarity(n.key, asked.name) DESC, n.key LIMIT %(limit)s
 ) near
 """
+NEAR_NAMES = near_sql(
+    "facts",
+    columns="e.key",
+    visible=f"""(
+        (SELECT true FROM knowledge_triple t WHERE t.subject_key = e.key AND {VISIBLE} LIMIT 1) OR
+        (SELECT true FROM knowledge_triple t WHERE t.object_key = e.key AND {VISIBLE} LIMIT 1)
+    )""",  # noqa: S608 - constants
+)
 EDGES = f"""
 SELECT near.* FROM unnest(%(keys)s::text[]) AS asked(key) CROSS JOIN LATERAL (
     (SELECT {COLUMNS} FROM knowledge_triple t WHERE t.subject_key = asked.key AND {VISIBLE} LIMIT {MOST_EDGES})
@@ -287,6 +296,14 @@ class ScopedTriples:
             if key in visible:
                 keys_by_name.setdefault(name, []).append(key)
         return keys_by_name
+
+    @transaction.atomic
+    def near(self, vectors: FloatArray, *, limit: int) -> list[dict[str, float]]:
+        """See `EntityNames`."""
+        near_begin()
+        params = {"model": self.model, "limit": limit}
+        rows = [self._fetch(NEAR_NAMES, vector=near_vector(vector), **params) for vector in vectors]
+        return [{key: float(cosine) for key, cosine in near} for near in rows]
 
     def edges(self, keys: Sequence[str]) -> list[Triple]:
         """See `GraphSource`."""

@@ -9,7 +9,7 @@ from django.utils.translation import gettext_lazy as _
 
 from knowledge import model_registry
 from knowledge.queue import READ_FACTS
-from knowledge.selectors.facts import documents_to_read, sets_read_for_facts
+from knowledge.selectors.facts import documents_to_read, sets_of_equal_confidence, sets_read_for_facts
 from knowledge.services.facts import document_read, facts_ask, facts_withdraw, readings_outdated
 from knowledge.services.fill_jobs import site_work
 from knowledge.services.triples import fact_vectors_embed
@@ -35,11 +35,11 @@ class ReadFacts(JobKind):
         return site_work([""])
 
     def run(self, job: Job) -> Iterator[Checkpoint]:
-        sets, after = sets_read_for_facts(), 0
+        sets, equal, after = sets_read_for_facts(), sets_of_equal_confidence(), 0
         if readings_outdated(sets).exists():
             yield Checkpoint(write=partial(facts_withdraw, sets))
         while True:
-            has_read = yield from _read(sets)
+            has_read = yield from _read(sets, equal)
             facts = fact_vectors_embed(after=after, embedder=model_registry.embedder())
             after = facts.last if facts is not None else 0
             if facts is not None:
@@ -48,13 +48,13 @@ class ReadFacts(JobKind):
                 return
 
 
-def _read(sets: list[int]) -> Generator[Checkpoint, None, bool]:
+def _read(sets: list[int], equal: list[int]) -> Generator[Checkpoint, None, bool]:
     """Read the next document by rules, or the next passages by the model; whether it goes on."""
     if not sets:
         return False
-    document = documents_to_read(sets=sets).first()
+    document = documents_to_read(sets=sets, equal=equal).first()
     if document is not None:
-        yield Checkpoint(write=partial(document_read, document, sets))
+        yield Checkpoint(write=partial(document_read, document, sets, equal))
         return True
     passages = facts_ask(sets)
     if passages is None:

@@ -11,7 +11,15 @@ from knowledge.models.documents import (
     DuplicatePair,
     SketchBand,
 )
-from knowledge.models.entities import Entity, EntityAlias, EntityDecision, EntityKind, EntityReading, Mention
+from knowledge.models.entities import (
+    Entity,
+    EntityAlias,
+    EntityDecision,
+    EntityKind,
+    EntityReading,
+    EntityVector,
+    Mention,
+)
 from knowledge.models.graph import (
     FactReading,
     FactState,
@@ -19,6 +27,7 @@ from knowledge.models.graph import (
     TripleDecision,
     TripleImport,
     TripleName,
+    TripleNameVector,
     TripleVector,
 )
 from knowledge.models.index import (
@@ -81,6 +90,7 @@ __all__ = [
     "EntityDecision",
     "EntityKind",
     "EntityReading",
+    "EntityVector",
     "EmbedderFit",
     "EmbedderSwitch",
     "EntryText",
@@ -132,6 +142,7 @@ __all__ = [
     "TripleDecision",
     "TripleImport",
     "TripleName",
+    "TripleNameVector",
     "TripleVector",
     "UseEvidence",
     "UseSummary",

@@ -17,6 +17,11 @@ NAME_CHARACTERS = 2000  # of a subject, relation or object
 KEY_CHARACTERS = 240
 
 
+def vector_index(name: str) -> HnswIndex:
+    """The index by which vectors of short texts are searched."""
+    return HnswIndex(name=name, fields=["vector"], m=16, ef_construction=64, opclasses=["halfvec_cosine_ops"])
+
+
 class TripleImport(models.Model):
     """One file of triples for one knowledge set, and how far it is."""
 
@@ -225,6 +230,22 @@ class TripleName(models.Model):
         return self.key
 
 
+class TripleNameVector(models.Model):
+    """A name's vector by one embedding model, made in the background. Goes with its name, by the database itself."""
+
+    pk = models.CompositePrimaryKey("name_id", "embedding_model")
+    name_id = models.BigIntegerField()
+    tenant_id = models.BigIntegerField()
+    embedding_model = models.CharField(max_length=128)
+    vector = HalfVectorField(dimensions=TRIPLE_DIMENSIONS)
+
+    class Meta:
+        indexes: ClassVar = [vector_index("knowledge_triplename_vector")]
+
+    def __str__(self) -> str:
+        return f"{self.name_id} {self.embedding_model}"
+
+
 class FactReading(models.Model):
     """A version whose facts were read for a set, and by which rules. Rows go with their version.
 
@@ -263,15 +284,7 @@ class TripleVector(models.Model):
     vector = HalfVectorField(dimensions=TRIPLE_DIMENSIONS)
 
     class Meta:
-        indexes: ClassVar = [
-            HnswIndex(
-                name="knowledge_triple_vector",
-                fields=["vector"],
-                m=16,
-                ef_construction=64,
-                opclasses=["halfvec_cosine_ops"],
-            ),
-        ]
+        indexes: ClassVar = [vector_index("knowledge_triple_vector")]
 
     def __str__(self) -> str:
         return f"{self.triple_id} {self.embedding_model}"

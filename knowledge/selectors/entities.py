@@ -169,7 +169,7 @@ def graph_statistics(*, scope: Scope, sets: Sequence[int] = ()) -> GraphStatisti
 
 
 def graph_of_search(
-    *, scope: Scope, visible: Visible, sets: Sequence[int], lexicon: TermLexicon | None
+    *, scope: Scope, visible: Visible, sets: Sequence[int], lexicon: TermLexicon | None, model: str = ""
 ) -> ScopedEntityGraph | None:
     """The graph for one search; None where no passage of the tenant mentions an entity, whoever may see it.
 
@@ -184,7 +184,7 @@ def graph_of_search(
     else:
         readable = sets_readable(scope=scope).order_by().values_list("pk", flat=True)
     set_ids = sorted(set(readable) & set(sets)) if sets else sorted(readable)
-    return ScopedEntityGraph(scope, visible, tuple(set_ids), scope.shared_clearance, lexicon)
+    return ScopedEntityGraph(scope, visible, tuple(set_ids), scope.shared_clearance, lexicon, model)
 
 
 def _mentions_exist(tenant_id: int) -> bool:

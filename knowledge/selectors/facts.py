@@ -22,6 +22,16 @@ def sets_read_for_facts() -> list[int]:
     return [pk for pk, _tenant, options in _sets() if options.reading != "off"]
 
 
+def sets_of_equal_confidence() -> list[int]:
+    """Sets whose facts all count the same, whichever rule read them, by id."""
+    return [pk for pk, _tenant, options in _sets() if options.confidence == "equal"]
+
+
+def fact_rules(*, is_equal: bool) -> str:
+    """How a reading by the present rules is called; a set that weighs facts otherwise has its documents read again."""
+    return f"{RULES_VERSION} equal" if is_equal else RULES_VERSION
+
+
 def sets_read_for_entities() -> dict[int, list[int]]:
     """Sets whose documents are read for entities, by id, for each tenant."""
     by_tenant: dict[int, list[int]] = {}
@@ -51,16 +61,23 @@ def readings_to_ask(*, sets: Sequence[int]) -> QuerySet[FactReading]:
     Those for which the model did not answer come last, and rest for RETRY_PAUSE where it answered for others.
     """
     rows = FactReading.objects.filter(
-        knowledge_set__in=sets, rules=RULES_VERSION, version=F("version__document__live_version")
+        knowledge_set__in=sets,
+        rules__in=[fact_rules(is_equal=is_equal) for is_equal in (False, True)],
+        version=F("version__document__live_version"),
     )
     rows = rows.filter(version__document__deleted=None).exclude(model=MODEL_RULES)
     rows = rows.filter(Q(tries=0) | Q(tried__lt=timezone.now() - RETRY_PAUSE))
     return rows.select_related("version__document").order_by("tries", F("tried").asc(nulls_first=True), "pk")
 
 
-def documents_to_read(*, sets: list[int]) -> QuerySet[Document]:
-    """Searchable documents of these sets whose live version has not been read by the present rules for one of them."""
-    read = FactReading.objects.filter(version=OuterRef("live_version"), rules=RULES_VERSION, knowledge_set__in=sets)
+def documents_to_read(*, sets: list[int], equal: Sequence[int] = ()) -> QuerySet[Document]:
+    """Searchable documents of these sets whose live version has not been read by the present rules for one of them.
+
+    `equal`: `sets_of_equal_confidence`.
+    """
+    of_rules = Q(rules=fact_rules(is_equal=False)) & ~Q(knowledge_set__in=equal)
+    of_equal = Q(rules=fact_rules(is_equal=True), knowledge_set__in=equal)
+    read = FactReading.objects.filter(of_rules | of_equal, version=OuterRef("live_version"), knowledge_set__in=sets)
     inside = Document.sets.through.objects.filter(document_id=OuterRef("pk"), knowledgeset_id__in=sets)
     rows = Document.objects.filter(Exists(inside), ~Exists(read), deleted=None).exclude(live_version=None)
     return rows.select_related("live_version").order_by("pk")

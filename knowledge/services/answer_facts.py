@@ -18,11 +18,13 @@ from knowledge.services.triple_search import MAX_QUESTION, triple_index, triple_
 from knowledge.types import Filters
 from ragcore.embedding.vectors import CachingEmbedder
 from ragcore.graph.chains import chain_by_rules
-from ragcore.graph.name_linking import corrected, find_entities, misspelt_entities
+from ragcore.graph.name_linking import corrected, entities_near, find_entities, misspelt_entities, surely_meant
+from ragcore.graph.relation_groups import groups_of
 from ragcore.graph.retrieval import ScoredTriple
 from ragcore.graph.rewriting import FactAnswer
 from ragcore.graph.stating import StatedFact, facts_stating
 from ragcore.graph.triples import sentence
+from ragcore.ports import Embedder
 from ragcore.text.fact_question import kind_of_question
 from ragcore.text.normalise import normalise_query
 from ragcore.text.scripts import language_of
@@ -88,10 +90,11 @@ def facts_for_answer(
     """
     text = normalise_query(question)[:MAX_QUESTION]
     index = triple_index(scope=scope, sets=sets, filters=filters)
-    plain = corrected(text, misspelt_entities(text, index))
-    if not find_entities(plain, index):
+    embedder = CachingEmbedder(model_registry.embedder())
+    plain, sure = _with_names(text, index, embedder)
+    if not sure:
         return None
-    search = triple_search(index, CachingEmbedder(model_registry.embedder()))
+    search = triple_search(index, embedder)
     kind = kind_of_question(plain, prompt_type)
     triples = search.search(plain, kind=kind, n_results=RETRIEVED)
     language = language_of(text)
@@ -100,7 +103,7 @@ def facts_for_answer(
     }
     related = [t for t in triples if t.id not in stated and _is_about(t)] if with_related else []
     chosen = [*(t for t in triples if t.id in stated), *related]
-    facts = _with_origins(scope, index, chosen, stated, language)[:IN_CHAIN]
+    facts = _with_origins(scope, index, chosen, stated, language, sure)[:IN_CHAIN]
     if not facts:
         return None
     by_id = {scored.id: scored for scored in chosen}
@@ -109,6 +112,18 @@ def facts_for_answer(
     return FactsOfQuestion(
         answer=FactAnswer(question=text, kind=kind, triples=in_chain, chain=chain), facts=tuple(facts)
     )
+
+
+def _with_names(text: str, index: ScopedTriples, embedder: Embedder) -> tuple[str, float]:
+    """The question with the name of an entity in the place of what it writes, and how sure that is; 0 without a name.
+
+    What it means in other words is looked for only where it says a relation, without which no fact would answer it.
+    """
+    plain = corrected(text, misspelt_entities(text, index))
+    if find_entities(plain, index):
+        return plain, 1.0
+    entity = surely_meant(entities_near(plain, index, embedder)) if groups_of(plain) else None
+    return (plain, 0.0) if entity is None else (corrected(plain, [entity]), entity.score)
 
 
 def _is_about(scored: ScoredTriple) -> bool:
@@ -123,10 +138,12 @@ def _with_origins(
     triples: Sequence[ScoredTriple],
     stated: Mapping[int, StatedFact],
     language: Language,
+    sure: float,
 ) -> list[KnownFact]:
     """The facts with their file or passage, in their order; those that are gone meanwhile are left out.
 
-    Of facts that were read in passages only those that state the answer.
+    `sure`: how certain it is that the question means them, 0 to 1. Of facts that were read in passages only those that
+    state the answer.
     """
     rows = {row.pk: row for row in triples_named(scope=scope, ids=[scored.id for scored in triples])}
     chunks = [row.chunk_id for row in rows.values() if row.chunk_id is not None]
@@ -149,7 +166,7 @@ def _with_origins(
                 import_id=row.source_id or 0,
                 passage=passages.get(row.chunk_id or 0),
                 sentence=row.sentence,
-                confidence=row.confidence,
+                confidence=row.confidence * sure,
             )
         )
     return facts

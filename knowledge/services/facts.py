@@ -11,7 +11,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import islice, takewhile
 
 from asgiref.sync import async_to_sync
@@ -23,9 +23,9 @@ from knowledge import model_registry
 from knowledge.indexes.corpus_epoch import epoch_advance
 from knowledge.indexes.graph_triples import NewTriple, triples_store
 from knowledge.models import Chunk, Document, FactReading, Triple
-from knowledge.selectors.facts import readings_to_ask, sets_read_by_model
+from knowledge.selectors.facts import fact_rules, readings_to_ask, sets_read_by_model
 from knowledge.services.model_slots import background_json_model
-from ragcore.graph.extraction import RULES_VERSION, ExtractedFact, extract_facts
+from ragcore.graph.extraction import DEFAULT_CONFIDENCE, ExtractedFact, extract_facts
 from ragcore.graph.model_extraction import MODEL_RULES, extract_by_model
 from ragcore.llm.client import LlmClient
 from ragcore.ports import ChatModel
@@ -42,11 +42,14 @@ MOST_TRIES = 3  # of a passage for which a model that answers others does not
 SENTENCE = "The lamp is part of the desk."  # that any model answers which answers at all
 
 
-def document_read(document: Document, sets: list[int]) -> None:
-    """Store the facts that the rules find in a document of one of the sets, in place of those of other rules."""
+def document_read(document: Document, sets: list[int], equal: Sequence[int] = ()) -> None:
+    """Store the facts that the rules find in a document of one of the sets, in place of those of other rules.
+
+    `equal`: sets whose facts all have DEFAULT_CONFIDENCE.
+    """
     try:
         with transaction.atomic():
-            _read(document, sets)
+            _read(document, sets, equal)
             connection.check_constraints()  # now, and not with the checkpoint that this is part of
     except IntegrityError:
         if Document.objects.filter(live_version=document.live_version_id).exists():
@@ -54,7 +57,7 @@ def document_read(document: Document, sets: list[int]) -> None:
         logger.info("document %s was deleted while it was read for facts", document.pk)
 
 
-def _read(document: Document, sets: list[int]) -> None:
+def _read(document: Document, sets: list[int], equal: Sequence[int]) -> None:
     into = document.sets.filter(pk__in=sets).order_by("pk").first()
     if into is None or document.live_version_id is None:
         return
@@ -65,10 +68,12 @@ def _read(document: Document, sets: list[int]) -> None:
         FactReading.objects.filter(version=document.live_version_id).delete()
     if former.delete()[0]:
         epoch_advance(tenant_id=document.tenant_id, sets=[into.pk])
-    count = _load(document, into.pk, ((chunk, _by_rules(document, chunk)) for chunk in _chunks(document)))
+    is_equal = into.pk in equal
+    read = ((chunk, _by_rules(document, chunk, is_equal=is_equal)) for chunk in _chunks(document))
+    count = _load(document, into.pk, read)
     FactReading.objects.update_or_create(
         version_id=document.live_version_id,
-        defaults={"knowledge_set": into, "rules": RULES_VERSION, "facts": count},
+        defaults={"knowledge_set": into, "rules": fact_rules(is_equal=is_equal), "facts": count},
     )
 
 
@@ -77,8 +82,9 @@ def _chunks(document: Document, *, after: int = -1) -> Iterable[Chunk]:
     return rows.order_by("ordinal").iterator(chunk_size=200)
 
 
-def _by_rules(document: Document, chunk: Chunk) -> Sequence[ExtractedFact]:
-    return extract_facts(chunk.text, title=document.title, heading_path=chunk.heading_path)
+def _by_rules(document: Document, chunk: Chunk, *, is_equal: bool) -> Sequence[ExtractedFact]:
+    facts = extract_facts(chunk.text, title=document.title, heading_path=chunk.heading_path)
+    return [replace(fact, confidence=DEFAULT_CONFIDENCE) for fact in facts] if is_equal else facts
 
 
 def _load(document: Document, set_id: int, read: Iterable[tuple[Chunk, Sequence[ExtractedFact]]]) -> int:

@@ -17,6 +17,7 @@ from ragcore.graph.name_linking import (
     LinkedEntity,
     corrected,
     entities_by_meaning,
+    entities_near,
     find_entities,
     misspelt_entities,
 )
@@ -78,19 +79,23 @@ def triples_retrieve_and_rewrite(
         search, question_corrected, n_results, use_reranking, prompt_type=prompt_type, weights=weights,
         language=language or language_of(text),
     )  # fmt: skip
-    paths, by_meaning = _paths(question_corrected, answer, PathSearch(source=index, embedder=embedder))
+    paths, by_meaning = _paths(question_corrected, answer, index, PathSearch(source=index, embedder=embedder))
     return FactsFound(answer=replace(answer, question=text), paths=tuple(paths), entities=tuple(linked or by_meaning))
 
 
-def _paths(question: str, answer: FactAnswer, search: PathSearch) -> tuple[list[PathAnswer], list[LinkedEntity]]:
+def _paths(
+    question: str, answer: FactAnswer, index: ScopedTriples, search: PathSearch
+) -> tuple[list[PathAnswer], list[LinkedEntity]]:
     """Answers over several facts; where no name stands in the question, from the entities that its words mean."""
     if not question.strip():
         return [], []
     entities = find_entities(question, search.source)
     if entities or search.embedder is None:
         return search.answer(question, entities=entities), []
-    names = [name for scored in answer.triples for name in (scored.triple.subject, scored.triple.object)]
-    by_meaning = entities_by_meaning(question, names, search.embedder)
+    by_meaning = entities_near(question, index, search.embedder)
+    if not by_meaning:  # names that have no vector yet
+        names = [name for scored in answer.triples for name in (scored.triple.subject, scored.triple.object)]
+        by_meaning = entities_by_meaning(question, names, search.embedder)
     return search.answer(question, entities=[(entity.key, entity.span) for entity in by_meaning]), by_meaning
 
 

@@ -13,13 +13,16 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
 
+from ragcore.graph.denials import is_denied, without_comparison, without_emphasis
 from ragcore.graph.triples import Triple
 from ragcore.text.scripts import CJK, HAN, cjk_share
 from ragcore.text.sentences import split_sentences
 from ragcore.text.word_lists import read_section_lines, split_entries
 
-RULES_VERSION = "facts-3"  # stored with what was read; other rules read again
+RULES_VERSION = "facts-4"  # stored with what was read; other rules read again
 MOST_FACTS = 40  # of a passage
+RULE_CONFIDENCE = {"table": 0.85, "key_value": 0.8, "abbreviation": 0.9, "definition": 0.8, "cue": 0.75}  # as measured
+DEFAULT_CONFIDENCE = 0.7  # of every relation that was read, by the row U8; the option `confidence` of facts chooses
 _MAX_SENTENCE = 400  # characters
 _SUBJECT_WORDS = 6
 _SUBJECT_HAN = 14
@@ -50,7 +53,8 @@ _ADVERB = re.compile(
 )
 _ANY_ZH = frozenset(
     ("公司", "本公司", "企业", "系统", "用户", "医院", "本院", "法院", "被告人", "被告", "原告", "患者", "政府", "项目",
-     "平台", "方案", "结果", "报告", "部分", "问题", "方法", "事故", "疼痛")
+     "平台", "方案", "结果", "报告", "部分", "问题", "方法", "事故", "疼痛",
+     "同比", "环比", "双方", "各方", "彼此", "大家")
 )  # fmt: skip
 _ANY_WHOLE_ZH = re.compile("(?:证据|症状|情况|变化|方案|措施|内容|结果|计划|表现|方面|因素|原因|方式|手段)$")
 _PART_ZH = re.compile("[是其该此这那]|一家|一种|一个")
@@ -149,9 +153,9 @@ def _clean(text: str) -> str:
     return _NUMBERED.sub("", text).strip(" \t-•")
 
 
-def _fact(subject: str, relation: str, object_: str, sentence: str, rule: str, confidence: float) -> ExtractedFact:
+def _fact(subject: str, relation: str, object_: str, sentence: str, rule: str) -> ExtractedFact:
     triple = Triple(subject=subject, relation=relation, object=object_)
-    return ExtractedFact(triple=triple, sentence=sentence[:_MAX_SENTENCE], rule=rule, confidence=confidence)
+    return ExtractedFact(triple=triple, sentence=sentence[:_MAX_SENTENCE], rule=rule, confidence=RULE_CONFIDENCE[rule])
 
 
 # ── tables and lines ────────────────────────────────────────────────────────────────────────────
@@ -176,7 +180,7 @@ def _table(lines: Sequence[str]) -> Iterator[ExtractedFact]:
             continue
         for name, cell in zip(head[1:], row[1:], strict=True):
             if _is_name(name, words=5) and cell and len(cell) <= 80 and cell not in _EMPTY:
-                yield _fact(row[0], name, cell, f"{row[0]} | {name} | {cell}", "table", 0.85)
+                yield _fact(row[0], name, cell, f"{row[0]} | {name} | {cell}", "table")
 
 
 def _is_name(text: str, *, words: int = _SUBJECT_WORDS) -> bool:
@@ -197,7 +201,7 @@ def _key_value(match: re.Match[str], topic: str, line: str) -> Iterator[Extracte
         and len(value.split()) <= _OBJECT_WORDS
         and value[:2] != "//"
     ):
-        yield _fact(topic, key, value, line.strip(), "key_value", 0.8)
+        yield _fact(topic, key, value, line.strip(), "key_value")
 
 
 def _once_each(properties: Sequence[ExtractedFact]) -> Iterator[ExtractedFact]:
@@ -215,19 +219,27 @@ def _sentence(text: str) -> Iterator[ExtractedFact]:
     chinese = cjk_share(text) > 0.3
     for match in _ABBREVIATION.finditer(text):
         if full := _spelt_out(match["long"], match["short"]):
-            yield _fact(match["short"], "stands for", full, text, "abbreviation", 0.9)
+            yield _fact(match["short"], "stands for", full, text, "abbreviation")
     body = text.strip().rstrip(".。!！?？ ")
     if text.rstrip().endswith(("?", "？", ":", "：")):
         return
     definition = (_DEFINITION_ZH if chinese else _DEFINITION).match(body)
     if definition and (ends := _ends(definition["s"], definition["o"], chinese)) and _is_kind(ends, definition["r"]):
-        yield _fact(ends[0], _definition_word(definition["r"], chinese), ends[1], text, "definition", 0.8)
-    for english, native, pattern in _cues():
-        cue = pattern.search(body)
-        ends = _ends(body[: cue.start()], body[cue.end() :], chinese) if cue else None
-        if ends is not None and _is_told(ends, native if chinese else english):
-            yield _fact(ends[0], native if chinese else english, ends[1], text, "cue", 0.75)
+        yield _fact(ends[0], _definition_word(definition["r"], chinese), ends[1], text, "definition")
+    for cue, english, native in _cues_in(body):
+        relation = native if chinese else english
+        ends = _ends(body[: cue.start()], body[cue.end() :], chinese)
+        if ends is not None and chinese:
+            ends = without_comparison(ends, relation)
+        if ends is not None and _is_told(ends, relation):
+            yield _fact(ends[0], relation, ends[1], text, "cue")
             return
+
+
+def _cues_in(text: str) -> list[tuple[re.Match[str], str, str]]:
+    """Cues of a sentence with their relation in both languages, the first one first; of two at one place the longer."""
+    matches = [(cue, english, native) for english, native, pattern in _cues() if (cue := pattern.search(text))]
+    return sorted(matches, key=lambda match: (match[0].start(), -match[0].end()))
 
 
 def _is_told(ends: tuple[str, str], relation: str) -> bool:
@@ -260,13 +272,16 @@ def _definition_word(phrase: str, chinese: bool) -> str:
 def _ends(before: str, after: str, chinese: bool) -> tuple[str, str] | None:
     """Subject and object of a sentence, None where one of them is no plain name."""
     subject = _ADVERB.sub("", re.sub(r"^(?:the|an?) ", "", before.strip(), flags=re.IGNORECASE))
+    subject = without_emphasis(subject) if chinese else subject
     after = _IN_BRACKETS.sub("", after)
     object_ = (_CLAUSE_ZH if chinese else _CLAUSE).split(after.strip(), maxsplit=1)[0].strip()
     object_ = _STRANDED.sub("", object_)
     if not subject or not object_ or not _HAS_WORD.search(object_) or subject.count("(") != subject.count(")"):
         return None
     if object_.startswith(("to ", "that ")):
-        return None  # what somebody does, not a thing
+        return None  # what somebody does or what is said of it, not a thing
+    if is_denied(subject, object_, chinese=chinese):
+        return None
     if chinese:
         if (
             len(subject) > (20 if subject[0].isascii() else _SUBJECT_HAN)

@@ -1,4 +1,4 @@
-"""Which entities a question names: exactly, nearly, and under their other names."""
+"""Which entities a question names: exactly, nearly, under their other names, and in other words."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from ragcore.graph.mentions import question_names
 from ragcore.graph.triples import name_key
 from ragcore.graph_port import EntityGraph
+from ragcore.text.matching import FloatArray
 from ragcore.text.normalise import normalise_query
 from ragcore.text.scripts import CJK
 from ragcore.text.tokenise import stop_words
@@ -20,6 +21,10 @@ MOST_CJK = 14  # characters
 LEAST_ALIKE = 0.55  # trigram similarity of a name that nothing is called exactly
 ALIKE_WEIGHT = 0.8
 OTHER_WEIGHT = 0.9
+MEANT_WEIGHT = 0.5  # of the cosine of the question and a name
+LEAST_MEANT = 0.25  # cosine
+MOST_MEANT = 10  # twice the passages that the graph adds at most
+SURE_CJK = 3  # characters of a name that no other word is by chance
 MOST_LINKED = 8  # entities of one question, without their other names
 MOST_KEYS = 900
 
@@ -38,9 +43,16 @@ class Span:
     key: str
 
 
-def link_question(text: str, graph: EntityGraph) -> dict[Node, float]:
-    """Entities that a question names with their weights in (0, 1]; the longest name at each place counts."""
-    return _with_other_names(_named(text, graph), graph)
+def link_question(text: str, graph: EntityGraph, vector: FloatArray | None = None) -> dict[Node, float]:
+    """Entities that a question names with their weights in (0, 1]; the longest name at each place counts.
+
+    `vector`: float32[768] of the question. Where it writes no name of an entity, those that it means are linked, too.
+    """
+    weights = _named(text, graph)
+    if vector is not None and not any(_is_sure(node.name) for node in weights):
+        for node, cosine in graph.near(vector, least=LEAST_MEANT, limit=MOST_MEANT):
+            weights.setdefault(node, MEANT_WEIGHT * cosine)
+    return _with_other_names(weights, graph)
 
 
 def are_apart(text: str, graph: EntityGraph, passages: Sequence[Passage]) -> bool:
@@ -109,6 +121,13 @@ def _is_name(text: str, span: Span) -> bool:
     """A single word in small letters only counts where nothing else is named."""
     words = text[span.start : span.end]
     return " " in words or not words[:1].islower() or _HAS_CJK.search(words) is not None
+
+
+def _is_sure(name: str) -> bool:
+    """Whether a question that has this name means what is called so: not a usual word that something is called, too."""
+    if _HAS_CJK.search(name):
+        return len(name) >= SURE_CJK
+    return " " in name or not name.islower()
 
 
 def _spans(text: str) -> Iterator[Span]:

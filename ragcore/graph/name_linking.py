@@ -5,14 +5,15 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Literal, Protocol
 
 import numpy as np
 
 from ragcore.graph.path_mentions import CJK_RUN, is_filler
-from ragcore.graph.relation_groups import groups_of
+from ragcore.graph.relation_groups import find_chinese, groups_of
 from ragcore.graph.triples import Triple, entity_name, name_key
-from ragcore.ports import Embedder
+from ragcore.ports import Embedder, FloatArray
 from ragcore.text.normalise import normalise_query
 from ragcore.text.spelling import LEAST_LETTERS, digits, distance, likeness
 from ragcore.text.tokenise import stop_words
@@ -21,8 +22,16 @@ _LONGEST_NAME = 14  # words
 _MISSPELT_WORDS = 8  # of a name that is looked up by its spelling
 _MOST_UNKNOWN = 3  # words of a question that are looked up
 _MEANT = 0.6  # cosine of words of the question and a name from which they mean it
+_SURE_MEANT = 0.9  # from which what is known of the name is said of what the question writes
+_NEAREST = 2  # names that are looked for by the vector of a run of words
+_MOST_RUNS = 4  # of a question
 _MOST_NAMES = 10  # names that are compared by meaning
 _WORD = re.compile(r"[^\W_]+(?:['’-][^\W_]+)*")
+
+_ASKS_ZH = re.compile(
+    "[的是谁吗呢]|请问?|有?什么时候|什么|在?哪[里儿个位些年天]?|有?多少|有?多[长大高远重深]|怎么|如何|何时|何处|几[个人年]|有哪些|在?位于"
+)
+_JOINS = re.compile(r"['’]s |(?: (?:of|for|in|on|to|at|by|the|an?)){1,2} ", re.IGNORECASE)  # within one name
 
 
 class GraphSource(Protocol):
@@ -46,6 +55,10 @@ class EntityNames(GraphSource, Protocol):
 
     def alike(self, names: Sequence[str]) -> Mapping[str, Sequence[str]]:
         """For each of the lower-case names keys of entities that are spelt alike; names without any are left out."""
+        ...
+
+    def near(self, vectors: FloatArray, *, limit: int) -> list[dict[str, float]]:
+        """For each of float32[n, 768] the entities nearest to it: key -> cosine; not those that have no vector."""
         ...
 
 
@@ -128,12 +141,11 @@ def misspelt_entities(question: str, source: EntityNames) -> list[LinkedEntity]:
 
 
 def corrected(question: str, linked: Sequence[LinkedEntity]) -> str:
-    """The question with the names of misspelt entities; unchanged without any."""
+    """The question with the names of these entities in the place of what it writes; unchanged without any."""
     text = readable_question(question)
-    misspelt = [entity for entity in linked if entity.how == "spelling"]
-    for entity in sorted(misspelt, key=lambda e: -e.span[0]):
+    for entity in sorted(linked, key=lambda e: -e.span[0]):
         text = f"{text[: entity.span[0]]}{entity.key}{text[entity.span[1] :]}"
-    return text if misspelt else question
+    return text if linked else question
 
 
 def alike_in(text: str, key: str) -> float:
@@ -209,12 +221,63 @@ def entities_by_meaning(question: str, names: Sequence[str], embedder: Embedder)
     return sorted(linked, key=lambda e: (-e.score, e.key))
 
 
-def _runs(text: str) -> list[tuple[int, int]]:
-    """Places of the longest runs of words that are neither fillers nor names of relations, the longest four."""
+def entities_near(question: str, source: EntityNames, embedder: Embedder) -> list[LinkedEntity]:
+    """Of all entities those that words of the question mean, each once, the surest first.
+
+    They are looked for by the vectors that are stored of their names.
+    """
+    text = readable_question(question)
+    runs = _runs_meant(text)
+    if not runs:
+        return []
+    vectors = embedder.embed_documents([text[start:end].lower() for start, end in runs])
+    linked: dict[str, LinkedEntity] = {}
+    places = [
+        LinkedEntity(key=key, span=run, how="meaning", score=near[key])
+        for run, near in zip(runs, source.near(vectors, limit=_NEAREST), strict=True)
+        for key in sorted(near, key=lambda key: (-near[key], key))[:1]
+        if near[key] >= _MEANT and digits(key) == digits(text[run[0] : run[1]].lower())
+    ]
+    for entity in sorted(places, key=lambda e: (-e.score, e.key)):
+        linked.setdefault(entity.key, entity)
+    return list(linked.values())
+
+
+def surely_meant(linked: Sequence[LinkedEntity]) -> LinkedEntity | None:
+    """The entity of which an answer may speak although the question calls it otherwise; None where it is in doubt."""
+    return next((entity for entity in linked if entity.how == "meaning" and entity.score >= _SURE_MEANT), None)
+
+
+def _runs_meant(text: str) -> list[tuple[int, int]]:
+    """Places of what may be a name in other words: runs of words, and two of them with "of" or "for" between.
+
+    A word that names a relation belongs to one ("power" to "amplifier of power") and is none alone.
+    """
+    wide = sorted(_runs(text, with_relations=True))
+    joined = [(a[0], b[1]) for a, b in pairwise(wide) if _JOINS.fullmatch(text[a[1] : b[0]])]
+    runs = dict.fromkeys([*_runs(text), *joined, *(run for run in wide if not _is_relation(text[run[0] : run[1]]))])
+    return sorted(runs, key=lambda run: run[0] - run[1])[:_MOST_RUNS]
+
+
+def _is_relation(run: str) -> bool:
+    """Whether a run is one word, or a Chinese one, that names relations."""
+    return (
+        " " not in run
+        and (run.isascii() or any(m.end - m.start == len(run) for m in find_chinese(run)))
+        and bool(groups_of(run))
+    )
+
+
+def _runs(text: str, *, with_relations: bool = False) -> list[tuple[int, int]]:
+    """Places of the longest runs of words that are no fillers, and no names of relations, the longest four."""
     runs: list[tuple[int, int]] = []
     open_run: tuple[int, int] | None = None
     for match in _WORD.finditer(text):
-        if is_filler(match.group()) or groups_of(match.group()):
+        if CJK_RUN.search(match.group()):
+            open_run = None
+            runs += _chinese_runs(match.group(), match.start(), with_relations=with_relations)
+            continue
+        if is_filler(match.group()) or (groups_of(match.group()) and not with_relations):
             open_run = None
             continue
         if open_run is not None and text[open_run[1] : match.start()].isspace():
@@ -224,3 +287,16 @@ def _runs(text: str) -> list[tuple[int, int]]:
             open_run = match.span()
         runs.append(open_run)
     return sorted(runs, key=lambda run: run[0] - run[1])[:4]
+
+
+def _chinese_runs(text: str, start: int, *, with_relations: bool) -> list[tuple[int, int]]:
+    """What is left of a text without spaces between the words that ask, and those that name relations."""
+    cuts = [match.span() for match in _ASKS_ZH.finditer(text)]
+    if not with_relations:
+        cuts += [(match.start, match.end) for match in find_chinese(text)]
+    runs, at = [], 0
+    for begin, end in sorted([*cuts, (len(text), len(text))]):
+        if begin - at > 1:
+            runs.append((start + at, start + begin))
+        at = max(at, end)
+    return runs

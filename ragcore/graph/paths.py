@@ -250,6 +250,10 @@ class MemoryGraph:
         """See `EntityNames`."""
         return {name: keys for name in names if (keys := [key for key in self._edges if alike_in(name, key)])}
 
+    def near(self, vectors: FloatArray, *, limit: int) -> list[dict[str, float]]:
+        """See `EntityNames`: it has no vectors."""
+        return [{} for _vector in vectors]
+
     def edges(self, keys: Sequence[str]) -> list[Triple]:
         """See `GraphSource`."""
         triples = [triple for key in keys for triple in self._edges.get(key, ())[: self._most]]

@@ -111,7 +111,7 @@ class Walker:
         return result
 
     def _start(self, query: Query, result: Walk) -> dict[int, float]:
-        linked = link_question(query.text, self.graph)
+        linked = link_question(query.text, self.graph, query.vector)
         degrees = self.graph.degrees([node.id for node in linked], most=COUNTED)
         result.nodes = {node.id: node for node in linked}
         result.linked = {node.id: weight * _rarity(degrees.get(node.id, 1)) for node, weight in linked.items()}

@@ -54,6 +54,10 @@ FACT_CHOICES = (
     Choice("rules", _("By rules")),
     Choice("model", _("By rules, then by the language model: up to 40 passages of a document")),
 )
+CONFIDENCE_CHOICES = (
+    Choice("measured", _("By the rule that read it, as measured")),
+    Choice("equal", _("0.7 for every relation")),
+)
 GRAPH_CHOICES = (
     Choice("auto", _("Automatic: where several passages answer together")),
     Choice("on", _("Always: every question")),

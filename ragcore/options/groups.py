@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from ragcore.labels import gettext_noop as _
 from ragcore.options.choices import (
     COMPRESSION_CHOICES,
+    CONFIDENCE_CHOICES,
     FACT_CHOICES,
     GRAPH_CHOICES,
     MODE_CHOICES,
@@ -123,6 +124,12 @@ class FactOptions:
         _("Definitions, tables and plain statements become triples with their source."),
         choices=FACT_CHOICES,
         everyday=True,
+    )
+    confidence: str = option(
+        "measured",
+        _("Confidence of facts"),
+        _("Of facts that rules read. Imported ones have that of their file, those of a language model its own."),
+        choices=CONFIDENCE_CHOICES,
     )
 
 

@@ -9,16 +9,23 @@
   if (document.getElementById(marker)) return; // the script stands on the page twice
 
   const site = new URL(script.src).origin;
-  const SILENCE_MS = 8000; // after which a loaded frame that says nothing counts as refused
+  const SILENCE_MS = 4000; // after which a loaded frame that says nothing counts as refused
   const FETCH_MS = 15000;
   const pageLanguage = lang || document.documentElement.lang || navigator.language || "en";
   const isChinese = /^zh/i.test(pageLanguage);
   const words = isChinese
-    ? { open: "打开问答", close: "关闭问答", chat: "问答", refused: "无法在此页面显示问答。请联系页面维护者。" }
+    ? {
+        open: "打开问答",
+        close: "关闭问答",
+        chat: "问答",
+        opening: "正在打开问答…",
+        refused: "无法在此页面显示问答。请联系页面维护者。",
+      }
     : {
         open: "Open the chat",
         close: "Close the chat",
         chat: "Chat",
+        opening: "Opening the chat…",
         refused: "The chat cannot be shown on this page. Please tell the people who keep the page.",
       };
   const STYLE = `
@@ -37,7 +44,14 @@
     section[hidden] { display: none; }
     section[data-theme="dark"] { background: #15181a; color: #e7e9ea; border-color: #41484d; }
     iframe { flex: 1; width: 100%; border: 0; color-scheme: normal; }
-    p { margin: 24px; font: 15px/1.5 system-ui, "PingFang SC", "Microsoft YaHei", sans-serif; }
+    section:not([data-started]) iframe { position: absolute; visibility: hidden; }
+    section[data-started] .note { display: none; }
+    .note { display: flex; align-items: flex-start; justify-content: space-between; gap: 12px; padding: 16px; }
+    .note button { position: static; flex: none; width: 44px; height: 44px; background: transparent; color: inherit;
+      box-shadow: none; font: 24px/1 system-ui, sans-serif; }
+    .note button:focus-visible { outline: 3px solid currentColor; }
+    .edge { position: absolute; width: 1px; height: 1px; overflow: hidden; outline: 0; }
+    p { margin: 8px; font: 15px/1.5 system-ui, "PingFang SC", "Microsoft YaHei", sans-serif; }
     .left { right: auto; left: 20px; }
     @media (max-width: 480px) {
       section, section.left { inset: 0; width: auto; height: 100vh; height: 100dvh; border: 0; border-radius: 0; }
@@ -70,6 +84,31 @@
   icon.append(make("path", { d: "M21 12a8 8 0 0 1-8 8H4l2.2-3A8 8 0 1 1 21 12Z M9 11h8 M9 14h5" }, SVG));
   button.append(icon);
   root.append(panel, button);
+  const narrow = matchMedia("(max-width: 480px)"); // the panel covers the page: it is all there is to be reached
+  /** Text in the place of the frame, with a button that closes: the page's own is covered on a telephone. */
+  const note = make("div", { class: "note" });
+  const said = make("p", { role: "status" });
+  const away = make("button", { type: "button", "aria-label": words.close });
+  away.textContent = "×";
+  note.append(said, away);
+  /** Before and behind the frame: where the panel covers the page, the focus goes on at its other end. */
+  const edges = ["last", "first"].map((end) => {
+    const edge = make("div", { class: "edge", tabindex: "-1", "aria-hidden": "true" });
+    edge.addEventListener("focus", () => reenter(end));
+    return edge;
+  });
+  function reenter(end) {
+    if (!isStarted) return away.focus();
+    frame.focus();
+    tell("focus", { end });
+  }
+  function applyWidth() {
+    const covers = narrow.matches;
+    panel.setAttribute("aria-modal", String(covers));
+    for (const edge of edges) edge.tabIndex = covers ? 0 : -1;
+  }
+  narrow.addEventListener("change", applyWidth);
+  applyWidth();
 
   let frame = null;
   let isStarted = false;
@@ -127,9 +166,11 @@
     frame.remove();
     frame = null;
     isStarted = false;
-    const note = make("p", { role: "alert" });
-    note.textContent = words.refused;
-    panel.replaceChildren(note);
+    delete panel.dataset.started;
+    said.setAttribute("role", "alert");
+    said.textContent = words.refused;
+    panel.replaceChildren(edges[0], note, edges[1]);
+    if (!panel.hidden) away.focus();
   }
 
   function load() {
@@ -142,7 +183,9 @@
       clearTimeout(silence);
       silence = setTimeout(refuse, SILENCE_MS);
     });
-    panel.replaceChildren(frame);
+    said.setAttribute("role", "status");
+    said.textContent = words.opening;
+    panel.replaceChildren(edges[0], note, frame, edges[1]); // the frame is seen once it has said that it is ours
   }
 
   addEventListener("message", async ({ source, origin, data }) => {
@@ -150,6 +193,7 @@
     if (data?.ragsite === "started") {
       clearTimeout(silence);
       isStarted = true;
+      panel.dataset.started = "";
       if (panel.hidden) return;
       frame.focus();
       tell("focus");
@@ -164,7 +208,8 @@
     button.setAttribute("aria-expanded", "true");
     button.setAttribute("aria-label", words.close);
     if (!frame) load();
-    else frame.focus();
+    if (!isStarted) return away.focus();
+    frame.focus();
     tell("focus");
   }
 
@@ -175,6 +220,7 @@
     button.focus();
   }
 
+  away.addEventListener("click", close);
   button.addEventListener("click", () => (panel.hidden ? open() : close()));
   panel.addEventListener("keydown", ({ key }) => key === "Escape" && close());
   const place = () => document.body.append(box);

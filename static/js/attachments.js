@@ -3,7 +3,6 @@
 import { announce, byId, fromTemplate, part, post, words } from "./dom.js";
 import { toast } from "./toast.js";
 
-const URL = "/api/v1/rag/attachments";
 const KEY = "ragsite-attached"; // ids of files that were attached in this tab and that no question has named yet
 const MOST_FILES = 10; // of a conversation, as on the server
 const FIRST_PAUSE_MS = 400;
@@ -12,13 +11,16 @@ const LONGEST_PAUSE_MS = 3000;
 const list = byId("attached");
 const input = byId("attach-input");
 let conversation = () => "";
+let address = ""; // under which files are sent and asked for
+let passing = null; // what a frame remembers in place of the tab: browsers may give frames no storage
 
 const items = () => [...list.children];
 
 // A file waits for the first question of the tab that it was attached in: another new chat neither shows nor takes it.
-const waiting = () => JSON.parse(sessionStorage.getItem(KEY) ?? "[]");
-const wait = (id) => sessionStorage.setItem(KEY, JSON.stringify([...waiting(), id]));
-const forget = (id) => sessionStorage.setItem(KEY, JSON.stringify(waiting().filter((one) => one !== id)));
+const waiting = () => passing ?? JSON.parse(sessionStorage.getItem(KEY) ?? "[]");
+const remember = (ids) => (passing ? (passing = ids) : sessionStorage.setItem(KEY, JSON.stringify(ids)));
+const wait = (id) => remember([...waiting(), id]);
+const forget = (id) => remember(waiting().filter((one) => one !== id));
 const state = (item) => item.dataset.state;
 
 /** Whether a file is still being sent or read. */
@@ -84,7 +86,7 @@ function gone(item) {
 async function follow(item) {
   for (let pause = FIRST_PAUSE_MS; item.isConnected && state(item) === "reading"; pause = Math.min(pause * 1.5, LONGEST_PAUSE_MS)) {
     await new Promise((resolve) => setTimeout(resolve, pause));
-    const answer = await part(`${URL}/${item.dataset.id}`).catch((error) => error);
+    const answer = await part(`${address}/${item.dataset.id}`).catch((error) => error);
     if (answer?.status === 404) return gone(item);
     if (typeof answer !== "string") continue; // the network is away: ask again
     const file = JSON.parse(answer);
@@ -96,7 +98,7 @@ async function follow(item) {
 
 async function readAgain(item) {
   try {
-    const file = await (await post(`${URL}/${item.dataset.id}/retry`)).json();
+    const file = await (await post(`${address}/${item.dataset.id}/retry`)).json();
     show(item, file);
     follow(item);
   } catch {
@@ -112,7 +114,7 @@ async function send(file) {
   form.set("file", file, file.name);
   if (conversation()) form.set("conversation_id", conversation());
   try {
-    const stored = await (await post(URL, { form })).json();
+    const stored = await (await post(address, { form })).json();
     if (!item.isConnected) return void remove(stored.id);
     show(item, stored);
     if (stored.conversation_id) item.dataset.bound = "";
@@ -120,14 +122,14 @@ async function send(file) {
     follow(item);
   } catch (error) {
     const message = await error.response?.json().then(
-      (body) => body.error?.message,
+      (body) => body.error?.message ?? body.message,
       () => "",
     );
     show(item, { name: file.name, state: "failed", error: { message: message || words("attach_failed") } });
   }
 }
 
-const remove = (id) => post(`${URL}/${id}`, { method: "DELETE" });
+const remove = (id) => post(`${address}/${id}`, { method: "DELETE" });
 
 async function removed(item) {
   gone(item);
@@ -152,8 +154,32 @@ function add(files) {
 
 const hasFiles = (event) => event.dataTransfer?.types.includes("Files");
 
-export function start({ conversation: current }) {
+/** Show files that the server knows: those of the conversation, and those that were attached here and wait. */
+export function showAll(files) {
+  const mine = new Set(waiting());
+  for (const file of files) {
+    if (!file.conversation_id && !mine.has(file.id)) continue;
+    const item = fromTemplate("attached-template");
+    list.append(item);
+    show(item, file);
+    if (file.conversation_id) item.dataset.bound = "";
+    follow(item);
+  }
+}
+
+/** Another conversation is shown: its files are others. Those that wait for a question are given up. */
+export function clear() {
+  for (const item of items()) {
+    if (item.dataset.id && !("bound" in item.dataset)) removed(item);
+    else gone(item);
+  }
+}
+
+/** `conversation()`: the open one; `url`: of files; `files`: those to be shown; `isPassing`: nothing outlives the page. */
+export function start({ conversation: current, url = "/api/v1/rag/attachments", files = [], isPassing = false }) {
   conversation = current;
+  address = url;
+  if (isPassing) passing = [];
   byId("attach").addEventListener("click", () => input.click());
   input.addEventListener("change", () => {
     add(input.files);
@@ -186,13 +212,5 @@ export function start({ conversation: current }) {
     delete byId("composer").dataset.drop;
     add(event.dataTransfer.files);
   });
-  const mine = new Set(waiting());
-  for (const file of JSON.parse(byId("attached-start").textContent)) {
-    if (!file.conversation_id && !mine.has(file.id)) continue;
-    const item = fromTemplate("attached-template");
-    list.append(item);
-    show(item, file);
-    if (file.conversation_id) item.dataset.bound = "";
-    follow(item);
-  }
+  showAll(files);
 }

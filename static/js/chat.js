@@ -299,7 +299,7 @@ function commands() {
 
 for (const part of [popover, choices, evidence, tooltip, actions, dwell, time, earlier, start, share, announcements]) part.start();
 startTurns();
-attachments.start({ conversation });
+attachments.start({ conversation, files: JSON.parse(byId("attached-start").textContent) });
 composer.start({
   mayAsk: () => !attachments.isReading() || askWhenRead(),
   onAsk: (question, instead) => (suggestions.close(), ask(question, { instead })),

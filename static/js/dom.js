@@ -30,10 +30,11 @@ function signedIn(response) {
 
 /** POST a form or JSON; resolves to the response, rejects with it where it is not a success. */
 export async function post(url, { form, json, keepalive = false, method = "POST" } = {}) {
-  const headers = { "X-CSRFToken": csrfToken() };
+  const headers = access.prefix ? { ...access.headers } : { "X-CSRFToken": csrfToken() };
   if (json) headers["Content-Type"] = "application/json";
   const body = json ? JSON.stringify(json) : form;
-  const response = signedIn(await fetch(url, { method, headers, body, keepalive }));
+  const credentials = access.prefix ? "omit" : "same-origin";
+  const response = signedIn(await fetch(`${access.prefix}${url}`, { method, headers, body, keepalive, credentials }));
   if (!response.ok) throw Object.assign(new Error(`${response.status}`), { status: response.status, response });
   return response;
 }

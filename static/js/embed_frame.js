@@ -1,15 +1,20 @@
 // The chat in the frame on another page: who is there comes from that page as a token, and stays in memory only.
 
+import * as attachments from "./attachments.js";
 import { access, announce, byId, parsed, part, words } from "./dom.js";
 import * as composer from "./composer.js";
 import * as evidence from "./evidence.js";
+import * as popover from "./popover.js";
 import { Connection } from "./socket.js";
 import * as time from "./time.js";
+import { toast } from "./toast.js";
 import { RunningTurn, decorate, start as startTurns } from "./turns.js";
+import * as votes from "./votes.js";
 
 const TOKEN_WAIT_MS = 20000;
 const RENEW_BEFORE_S = 60;
 const LOST_AFTER_MS = 1500;
+const FILES = "/attachments";
 const QUICK_MS = 10000; // a session that ends sooner is not asked for again by itself
 
 const main = byId("main");
@@ -58,11 +63,19 @@ addEventListener("message", ({ source, origin, data }) => {
     if (!bearer) open();
   } else if (data.ragsite === "token") giveToken?.(typeof data.token === "string" ? data.token : "");
   else if (data.ragsite === "theme") showTheme(data.theme);
+  else if (data.ragsite === "focus" && (data.end === "first" || data.end === "last")) focusEnd(data.end);
   else if (data.ragsite === "focus") {
     wantsFocus = bearer === ""; // it takes the focus when it can be used
     byId("question").focus();
   }
 });
+
+/** The page around sends the focus back here: to the first or the last that can have it. */
+function focusEnd(end) {
+  const able = "a[href], button, textarea, input:not([type=file]), summary, [tabindex='0']";
+  const all = [...document.querySelectorAll(able)].filter((one) => !one.disabled && one.checkVisibility());
+  all.at(end === "first" ? 0 : -1)?.focus();
+}
 
 function showTheme(theme) {
   const choice = themeChoice === "auto" ? theme : themeChoice;
@@ -128,7 +141,7 @@ async function entered({ session, seconds, person: name, person_id: id }) {
   const isFirst = person !== id;
   person = id;
   if (isFirst) await restore();
-  byId("question").disabled = false;
+  byId("question").disabled = byId("attach").disabled = false;
   if (wantsFocus) byId("question").focus();
   wantsFocus = false;
   connection.retryNow();
@@ -143,7 +156,7 @@ function bar(text) {
   wasLost = turn !== null;
   byId("barrier-text").textContent = text;
   byId("barrier").hidden = false;
-  byId("question").disabled = true;
+  byId("question").disabled = byId("attach").disabled = true;
   return false;
 }
 
@@ -180,6 +193,8 @@ async function restore() {
   byId("turns").replaceChildren(content);
   byId("welcome").hidden = true;
   time.refresh();
+  const files = await part(`${FILES}?conversation_id=${last}`).catch(() => "");
+  if (files) attachments.showAll(JSON.parse(files).results);
   const running = byId("turns").querySelector(".turn[data-state=running]");
   if (running) follow(running);
   main.scrollTop = main.scrollHeight;
@@ -187,6 +202,8 @@ async function restore() {
 
 function forget() {
   evidence.close();
+  popover.close();
+  attachments.clear();
   connection.reset(); // it is of the person before
   turn = null;
   conversation = "";
@@ -217,10 +234,18 @@ function ask(question, { fresh = false, instead = null } = {}) {
     id: newId(),
     question,
     ...(conversation && { conversation_id: conversation }),
+    attachments: attachments.chosen(),
     ...(fresh && { cache: false }),
     ...(instead ? { instead_of: instead.dataset.message } : after && { after }),
   };
   connection.send(turn.sent);
+}
+
+/** A question waits in its field while a file is being read; it goes when the file is ready. */
+function askWhenRead() {
+  toast(words("attach_wait"));
+  attachments.whenRead(() => byId("composer").requestSubmit());
+  return false;
 }
 
 /** A random UUID, also where the page is served without TLS and has no `crypto.randomUUID`. */
@@ -235,6 +260,7 @@ async function received(event) {
   if (!turn) return;
   if (event.type === "turn") {
     turn.identify(event.message_id);
+    attachments.taken(turn.sent?.attachments ?? []);
     takenBack = null;
     conversation = event.conversation_id;
     remember();
@@ -311,7 +337,10 @@ function connected(state) {
 startTurns();
 evidence.start();
 time.start();
-composer.start({ mayAsk: () => !turn && bearer !== "", onAsk: (question) => ask(question), onStop: stop });
+popover.start();
+votes.start({ url: "/feedback" });
+attachments.start({ conversation: () => conversation, url: FILES, isPassing: true });
+composer.start({ mayAsk: () => !turn && bearer !== "" && (!attachments.isReading() || askWhenRead()), onAsk: (question) => ask(question), onStop: stop });
 document.addEventListener("signed-out", ended);
 document.addEventListener("turn-finished", () => {
   if (turn && !turn.element.isConnected) turn = null;
@@ -338,6 +367,6 @@ document.addEventListener("click", ({ target }) => {
 document.addEventListener("keydown", (event) => {
   if (event.key !== "Escape" || event.isComposing) return;
   event.preventDefault();
-  if (!evidence.close()) tell("close");
+  if (!popover.close() && !evidence.close()) tell("close");
 });
 showTheme(matchMedia("(prefers-color-scheme: dark)").matches ? "dark" : "light");

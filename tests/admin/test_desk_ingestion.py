@@ -9,9 +9,10 @@ from django.urls import reverse
 from django.utils import timezone, translation
 
 from accounts.models import User
-from knowledge.admin.jobs import progress_of, summary_of
-from knowledge.models import IngestItem, IngestJob, KnowledgeSet
+from knowledge.admin.jobs import progress_of, rows_of, summary_of
+from knowledge.models import Document, IngestItem, IngestJob, KnowledgeSet
 from tests.admin.conftest import make_document, signed_in
+from tests.factories import scope_of
 
 RECENT = "admin:knowledge_document_recent"
 
@@ -40,6 +41,25 @@ def test_an_item_that_waits_says_its_place(owner, own_set):
     shown = progress_of(make_item(owner, own_set), position=4)
 
     assert (shown.state, shown.words, shown.position) == ("waiting", "Waiting", 4)
+
+
+def test_a_document_says_what_it_waits_for_and_how_many_are_before_it(owner, own_set):
+    now = timezone.now()
+    waits = {"stage": "parsed", "queue": "ocr"}
+    make_item(owner, own_set, title="busy", lease_until=now, heartbeat=now, **waits)
+    first, item = (make_item(owner, own_set, title=title, **waits) for title in ("first", "second"))
+    Document.objects.filter(pk__in=[first.version.document_id, item.version.document_id]).update(live_version=None)
+    client = signed_in(owner)
+
+    [row] = rows_of(scope=scope_of(owner), items=[item])
+    assert (row.words, row.position, row.busy) == ("Waiting for character recognition (OCR)", 2, 1)
+    listed = client.get(reverse("admin:knowledge_document_changelist")).content.decode()
+    assert "Processing · Waiting for character recognition (OCR)" in listed
+    assert "Processing · Reading images (OCR)" in listed
+    page = client.get(reverse("knowledge:document", args=[item.version.document_id])).content.decode()
+    assert "It waits for: Character recognition (OCR). 1 document is before it. 1 is being processed there now." in page
+    page = client.get(reverse("knowledge:document", args=[first.version.document_id])).content.decode()
+    assert "It is next." in page
 
 
 @pytest.mark.parametrize(

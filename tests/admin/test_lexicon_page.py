@@ -5,7 +5,7 @@ from django.core.files.uploadedfile import SimpleUploadedFile
 from django.urls import reverse
 from django.utils import translation
 
-from knowledge.models import LexiconChange, LexiconTerm, LexiconVersion
+from knowledge.models import Document, LexiconChange, LexiconTerm, LexiconVersion
 from knowledge.services.lexicon import mining_start, term_save
 from tests.admin.conftest import make_document, signed_in
 from tests.factories import make_admin, make_set, make_tenant, make_user, scope_of
@@ -234,7 +234,15 @@ def test_documents_are_searched_for_terms_with_progress_and_cancelling(owner, ow
 
     run.refresh_from_db()
     assert (run.state, run.done, run.figures, refused.status_code) == ("done", 1, {"found": 2}, 409)
-    assert "2 new suggestions" in client.get(LIST, {"set": own_set.pk}).content.decode()
+    page = client.get(LIST, {"set": own_set.pk}).content.decode()
+    assert "2 new suggestions" in page
+    assert "1 document read" in page
+    assert "has changed since" not in page
+    later = make_document("later", own_set)
+    Document.objects.filter(pk=later.pk).update(state=Document.State.PROCESSING, live_version=None)
+    assert (
+        "1 document is being processed or has changed since" in client.get(LIST, {"set": own_set.pk}).content.decode()
+    )
     client.post(mine, {"set": own_set.pk})
     again = Job.objects.latest("pk")
     client.post(reverse("admin:knowledge_lexiconterm_mine_cancel", args=[again.pk]), {"set": own_set.pk})
@@ -246,9 +254,13 @@ def test_documents_are_searched_for_terms_with_progress_and_cancelling(owner, ow
 def test_a_search_can_be_cancelled_while_it_runs_and_begun_again(owner, own_set):
     client = signed_in(owner)
     mine = reverse("admin:knowledge_lexiconterm_mine")
+    queue = reverse("admin:knowledge_lexiconterm_review")
+    assert "Questions use approved terms once published" in client.get(LIST, {"set": own_set.pk}).content.decode()
+    assert "No suggestions are waiting" in client.get(queue, {"set": own_set.pk}).content.decode()
     client.post(mine, {"set": own_set.pk})
     run = job_claim(job_id=Job.objects.get().pk)
     running = client.get(LIST, {"set": own_set.pk}).content.decode()
+    assert "The documents are being searched" in client.get(queue, {"set": own_set.pk}).content.decode()
 
     client.post(reverse("admin:knowledge_lexiconterm_mine_cancel", args=[run.pk]), {"set": own_set.pk})
     page = client.get(LIST, {"set": own_set.pk}).content.decode()

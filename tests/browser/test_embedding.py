@@ -18,6 +18,7 @@ from playwright.sync_api import Frame, Page, expect
 from accounts.models import User
 from chat.embeds.sessions import sessions_end_in
 from chat.models import Conversation, Embed
+from feedback.models import Vote
 from knowledge.models import KnowledgeSet
 from ragsite.embedded.processes import wait_until
 from tests.browser.conftest import FLAGS
@@ -141,6 +142,58 @@ def test_a_question_is_answered_with_its_source_for_the_person_of_the_page(open_
     assert (row.user.username, row.embed.name) == ("chen", "Portal")
     own = open_page(live_site.reader)
     expect(own.locator(".side-item", has_text="Portal")).to_be_visible()
+
+
+def test_a_file_is_asked_about_and_an_answer_is_judged_in_the_frame(open_page, live_site, portal, beside):
+    live_site.llm.default = Reply(texts=("The daily allowance is 34 euros [1].",))
+    page = open_page(None)
+    page.goto(portal.url)
+    frame = chat_of(page)
+
+    text = b"The daily allowance for Ravensburg is 34 euros. Receipts are sent to the travel desk within ten days."
+    file = {"name": "travel.md", "mimeType": "text/markdown", "buffer": text}
+    frame.locator("#attach-input").set_input_files(file)
+    expect(frame.locator("#attached > li")).to_have_attribute("data-state", "ready")
+    asked(frame, "How high is the daily allowance for Ravensburg?")
+    turn = frame.locator(".turn").last
+    expect(turn.locator(".question-files")).to_contain_text("travel.md")
+    turn.locator(".cite").first.click()
+    expect(frame.locator("#evidence mark").first).to_contain_text("34 euros")
+    page.keyboard.press("Escape")
+    turn.get_by_role("button", name="Not helpful").click()
+    frame.locator("#vote-comment").fill("In which currency?")
+    frame.get_by_role("button", name="Send").click()
+    expect(frame.locator("#toasts")).to_contain_text("A reviewer will look at it")
+
+    vote = beside(lambda: Vote.objects.select_related("user").get(comment="In which currency?"))
+    assert (vote.user.username, vote.vote) == ("chen", "down")
+    page.reload()
+    frame = chat_of(page)
+    expect(frame.locator("#attached > li")).to_have_attribute("data-state", "ready")
+    expect(frame.locator("[data-vote=down]")).to_have_attribute("aria-pressed", "true")
+
+
+def test_on_a_telephone_the_focus_stays_in_the_chat_and_it_can_be_closed_before_it_is_open(open_page, portal, beside):
+    page = open_page(None, width=390, height=800)
+    page.goto(portal.url)
+    frame = chat_of(page)
+    for key in ("Tab", "Shift+Tab"):
+        for _ in range(9):  # more than the frame has
+            page.keyboard.press(key)
+        assert page.evaluate("document.activeElement.shadowRoot?.activeElement?.localName") == "iframe"
+        assert frame.evaluate("document.hasFocus() && document.activeElement !== document.body")
+    page.keyboard.press("Escape")
+    expect(page.get_by_role("button", name="Open the chat")).to_be_focused()
+
+    beside(lambda: Embed.objects.update(origins=["https://elsewhere.example.com"]))
+    page.reload()
+    page.get_by_role("button", name="Open the chat").click()
+    expect(page.locator("iframe")).to_be_hidden()  # nothing of a frame that is refused
+    expect(page.get_by_role("status")).to_have_text("Opening the chat…")
+    page.get_by_role("button", name="Close the chat").and_(page.locator(":focus")).press("Enter")
+    expect(page.get_by_role("button", name="Open the chat")).to_be_focused()
+    page.get_by_role("button", name="Open the chat").click()
+    expect(page.get_by_role("alert")).to_contain_text("cannot be shown on this page")
 
 
 def test_the_conversation_goes_on_on_the_next_page_and_not_for_the_next_person(open_page, portal):

@@ -34,6 +34,7 @@ from tests.evaluation.trained import at_round, died, ended, job_of
 from tests.factories import ingest, make_admin, make_set, make_tenant, make_user
 from tests.work.contract import KindContract
 from work.errors import JobStateError
+from work.models import Job
 from work.runner import slice_run
 from work.services import work_retry
 from work.versions import version_activate
@@ -341,7 +342,12 @@ def test_the_pages_start_follow_and_switch(admin, radio, golden):
         == 302
     )
     row = QueryAdapter.objects.get()
+    waiting = client.get(page).content.decode()
+    assert "Waiting for a worker" in waiting
+    assert "Collecting pairs" not in waiting
+    Job.objects.update(state=Job.State.RUNNING)
     assert "Collecting pairs" in client.get(page).content.decode()
+    Job.objects.update(state=Job.State.QUEUED)
     ended(row)
 
     shown = client.get(page).content.decode()

@@ -30,9 +30,11 @@ NO_RIGHTS_INVOLVED = {
     "lexicon_of_index",  # what entries hold; what of it somebody may use is asked by searches
     "lexicon_of_version",
     "entry_of",
-    *("sets_read_for_facts", "documents_to_read"),  # a task reads for all tenants
+    *("sets_read_for_facts", "sets_of_equal_confidence", "documents_to_read"),  # a task reads for all tenants
     *("sets_read_for_entities", "documents_without_entities"),
     *("sets_read_by_model", "readings_to_ask"),
+    "fact_rules",  # how a reading is called
+    *("wait_of", "queues_busy"),  # of a document that was opened; numbers of the whole site
     *("switch_spec", "reranker_spec"),  # which models of the site
     *("entity_confidence", "sentences_of", "mentions_together", "curated_ids"),  # of what is given
     *("triples_with_words", "triples_around", "entity_key_of"),  # of facts that are given

@@ -6,6 +6,7 @@ from django.db.models import Model
 
 from knowledge.models import PassageSentences, SetVector, WholeVector
 from knowledge.queue import (
+    FILL_NAMES,
     FILL_SENTENCES,
     FILL_SET_VECTORS,
     FILL_VECTORS,
@@ -35,6 +36,11 @@ def sentences_tend() -> int:
 
 def entities_tend() -> None:
     _run(READ_ENTITIES)
+
+
+def names_tend() -> None:
+    """Vectors of names."""
+    _run(FILL_NAMES)
 
 
 def triples_tend() -> None:

@@ -49,6 +49,23 @@ def test_documents_of_a_set_are_read_where_the_set_says_so(owner):
     assert found.answer.chain.answers == ("base station",)
 
 
+def test_facts_have_the_confidence_of_their_rule_or_the_same_where_the_set_says_so(owner):
+    into = make_set(owners=[owner], options={"facts": {"reading": "rules"}})
+    ingest(owner, into, doc=f"{TEXT} RedCap is a reduced capability device class.")
+    triples_tend()
+    of_rules = dict(Triple.objects.values_list("rule", "confidence"))
+    assert of_rules == {"cue": 0.75, "definition": 0.8}
+
+    for wanted, confidences in (("equal", {0.7}), ("measured", {0.75, 0.8})):
+        into.options = {"facts": {"reading": "rules", "confidence": wanted}}
+        into.save()
+        triples_tend()
+        assert set(Triple.objects.values_list("confidence", flat=True)) == confidences
+        made = FactReading.objects.get().made
+        triples_tend()
+        assert FactReading.objects.get().made == made  # it is read once
+
+
 def test_reading_goes_on_where_it_was_and_reads_new_versions(owner):
     into = make_set(owners=[owner], options=READ)
     ingest(owner, into, doc=TEXT)

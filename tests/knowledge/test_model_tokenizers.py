@@ -110,6 +110,7 @@ def test_what_is_no_tokenizer_is_refused_with_its_reason(folder, name, reason, m
         tokenizer_check(name)
 
     assert refused.value.reason == reason
+    assert str(folder) not in f"{refused.value} {refused.value.data}"  # where the server keeps it is nobody's business
 
 
 def test_a_file_is_read_once_and_again_when_it_has_changed(folder, monkeypatch):

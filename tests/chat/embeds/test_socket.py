@@ -91,7 +91,7 @@ async def test_sets_outside_of_the_chat_are_not_searched_whatever_the_frame_send
     socket = await connect()
 
     await answered(socket, "How many phases does a handover have?", sets=[portal.other.pk, portal.closed.pk])
-    await answered(socket, "What is the salary of the director?", attachments=[str(uuid.uuid4())])
+    await answered(socket, "What is the salary of the director?")
 
     cited = await run_db(set, Message.objects.values_list("citations__document__sets__code", flat=True))
     assert cited <= {"radio", None}
@@ -166,7 +166,7 @@ async def test_turns_and_sources_are_shown_to_the_frame(connect, portal, llm):
     source = await AsyncClient().get(f"{base}/messages/{events[0]['message_id']}/sources/1", headers=headers)
 
     assert "four steps" in turn.content.decode()
-    assert "data-vote" not in turn.content.decode()
+    assert "data-vote" in turn.content.decode()
     assert QUESTION in turns.content.decode()
     assert "PRACH" in source.content.decode()
     colleague = await run_db(portal.bearer, portal.colleague.username)

@@ -2,9 +2,10 @@
 
 from collections import defaultdict
 
+import numpy as np
 import pytest
 
-from ragcore.graph.linking import are_apart, link_question
+from ragcore.graph.linking import LEAST_MEANT, MOST_MEANT, are_apart, link_question
 from ragcore.graph.mentions import MentionFinder
 from ragcore.graph.walk import BEAM, CONSIDERED, HOPS, Walker
 from ragcore.text.tokenise import JiebaTokenizer
@@ -31,7 +32,7 @@ class Listed:
     """Implements `ragcore.graph_port.EntityGraph` over passages of a test."""
 
     def __init__(self, texts):
-        self.by_key, self.found, self.asked = {}, defaultdict(list), []
+        self.by_key, self.found, self.asked, self.near_to = {}, defaultdict(list), [], []
         for chunk, (title, text) in texts.items():
             for one in MentionFinder().find(text, title=title):
                 node = self.by_key.setdefault(one.key, Node(len(self.by_key) + 1, one.key, one.name))
@@ -43,6 +44,10 @@ class Listed:
 
     def alike(self, keys, *, least, limit):
         return {}
+
+    def near(self, vector, *, least, limit):
+        self.near_to.append((float(vector[0]), least, limit))
+        return [(self.by_key["rain of kolm"], 0.4)]
 
     def other_names(self, nodes):
         return {}
@@ -128,6 +133,17 @@ def test_each_step_follows_a_bounded_number_of_entities():
 )
 def test_a_question_is_linked_by_the_longest_names(question, wanted):
     assert sorted(node.key for node in link_question(question, Listed(TEXTS))) == wanted
+
+
+def test_a_question_that_writes_no_name_means_the_entities_near_to_it():
+    graph, vector = Listed(TEXTS), np.full(768, 0.5, np.float32)
+
+    linked = link_question("Where did the maker of that old picture die?", graph, vector)
+    named = link_question("Where did Bojan Hladek die?", graph, vector)
+
+    assert {node.key: weight for node, weight in linked.items()} == {"rain of kolm": pytest.approx(0.2)}
+    assert [node.key for node in named] == ["bojan hladek"]
+    assert graph.near_to == [(0.5, LEAST_MEANT, MOST_MEANT)]  # looked for once: the second one is named
 
 
 @pytest.mark.parametrize(

@@ -424,7 +424,7 @@ ONLY_POST = {  # answered with 405, a redirect or nothing to GET
     *("work_job_step", "work_version_step"),
 }
 API_ONLY_POST = {
-    *("embed_session", "embed_leave"),
+    *("embed_session", "embed_leave", "embed_feedback", "embed_attachment_again"),
     *("access-requests-approve", "access-requests-decline", "access-requests-withdraw", "api-keys-list"),
     *("documents-retry", "documents-withdraw", "documents-bulk", "documents-url-list", "feedback-list"),
     *("jobs-cancel", "jobs-pause", "jobs-resume", "jobs-retry", "knowledge-sets-ingest", "notifications-read"),

@@ -321,6 +321,11 @@ class Acts:
             "chat_embed_setup": [form(act="secret"), form(act="remove", key="1"), form(act="public", pem="x")],
             "embed_session": [body({"token": "e30.e30.e30", "origin": "https://portal.example.com"})],
             "embed_leave": [form()],
+            "embed_feedback": [body({"message_id": str(self.any("message")), "vote": "down", "comment": "x"})],
+            "embed_attachments": [
+                form(file=SimpleUploadedFile("a.md", b"x"), conversation_id=self.any("conversation"))
+            ],
+            "embed_attachment_again": [form()],
             "move": [form(folder="mine")],
             "archive": [form(archived="on")],
             "link_revoke": [form()],
