@@ -1,21 +1,24 @@
 """What is known of the items of a source, so that most of a long list needs no statement of its own.
 
 The first items of a run are looked up one by one. Once a list turns out to be long, the stamps of all documents of the
-source are read at once, as numbers: some twenty bytes of each document.
+source are read at once, as numbers: some hundred bytes of each document.
 """
 
 from __future__ import annotations
 
 import json
-from typing import Any
+from collections.abc import Iterator, KeysView
 
 from django.db.models.fields.json import KeyTextTransform, KeyTransform
 
 from knowledge.connectors.items import Item, Stamp
-from knowledge.models import Document, Source
+from knowledge.models import Document, DocumentRelation, Source
+from knowledge.services.relations.connectors import stated_by_item
 
 ONE_BY_ONE = 200  # items
 ROWS_AT_ONCE = 2000
+_text = json.JSONEncoder(ensure_ascii=False).encode
+_orders: dict[tuple[str, ...], tuple[str, ...]] = {}  # of the keys of stamps; a connector has one or two
 
 
 class KnownItems:
@@ -24,8 +27,9 @@ class KnownItems:
     def __init__(self, source: Source) -> None:
         self._source = source
         self._asked = 0
-        self._stamps: dict[int, int] | None = None
+        self._stamps: dict[int, int | None] | None = None  # None: a document without a stamp
         self._readers: dict[int, int] = {}
+        self._relations: dict[int, int] = {}
 
     def is_unchanged(self, item: Item) -> bool:
         """Its stamp is that of the last run, and so are its readers where it names some."""
@@ -35,28 +39,53 @@ class KnownItems:
         if self._stamps is None:
             if self._asked <= ONE_BY_ONE:
                 return False
-            self._load()
-        key = item_key(item.external_id)
-        if (self._stamps or {}).get(key) != hash(_stamp_text(item.stamp)):
+            self._stamps = self._load()
+        key = hash(item.external_id)
+        if self._stamps.get(key) != hash(_stamp_text(item.stamp)):
             return False
         return item.readers is None or self._readers.get(key) == hash(_text(readers_of_item(item)))
+
+    def is_related_alike(self, item: Item) -> bool:
+        """It states the relations that are stored; False also where nobody has looked yet."""
+        if self._stamps is None or item.was:
+            return False
+        stored = self._relations.get(hash(item.external_id), 0)
+        if not item.relations:
+            return not stored
+        return stored == _sum(stated_by_item(source_id=self._source.pk, item=item))
 
     def document(self, external_id: str) -> Document | None:
         """The document of an item, with its stamp."""
         rows = Document.objects.filter(source=self._source, external_id=external_id, deleted=None)
         return rows.only("pk", "sha256", "handled", "tenant_id").first()
 
-    def _load(self) -> None:
-        self._stamps = {}
-        rows = Document.objects.filter(source=self._source, deleted=None).exclude(external_id="")
+    @property
+    def keys(self) -> KeysView[int] | None:
+        """Of all documents of the source that have an id there; None: the list was short, nobody has looked."""
+        return None if self._stamps is None else self._stamps.keys()
+
+    def _load(self) -> dict[int, int | None]:
+        stamps: dict[int, int | None] = {}
+        rows = Document.objects.filter(source=self._source, deleted=None)
         texts = (KeyTextTransform("seen", "handled"), KeyTextTransform("item", KeyTransform("security", "handled")))
         columns = rows.values_list("external_id", *texts)
         for external_id, stamp, readers in columns.iterator(chunk_size=ROWS_AT_ONCE):
-            if stamp:
-                key = item_key(external_id)
-                self._stamps[key] = hash(stamp)
-                if readers is not None:
-                    self._readers[key] = hash(readers)
+            key = hash(external_id)
+            stamps[key] = hash(stamp) if stamp else None
+            if readers is not None:
+                self._readers[key] = hash(readers)
+        for external_id, kind, target_key in self._stored_relations():
+            key = hash(external_id)
+            self._relations[key] = self._relations.get(key, 0) ^ hash((kind, target_key))
+        return stamps
+
+    def _stored_relations(self) -> Iterator[tuple[str, str, str]]:
+        """What the source has stated, each once, however many documents answer it."""
+        rows = DocumentRelation.objects.filter(
+            source__source=self._source, source__deleted=None, origin=DocumentRelation.Origin.CONNECTOR
+        )
+        columns = rows.order_by().values_list("source__external_id", "kind", "target_key").distinct()
+        return columns.iterator(chunk_size=ROWS_AT_ONCE)
 
 
 def readers_of_item(item: Item) -> list[str] | None:
@@ -75,10 +104,20 @@ def item_key(external_id: str) -> int:
     return hash(external_id)
 
 
+def _sum(stated: set[tuple[str, str]]) -> int:
+    """A number of a set, whatever its order."""
+    total = 0
+    for statement in stated:
+        total ^= hash(statement)
+    return total
+
+
 def _stamp_text(stamp: Stamp) -> str:
     """A stamp as PostgreSQL writes it: short keys first. One that it writes otherwise is looked up by itself."""
-    return _text({key: stamp[key] for key in sorted(stamp, key=lambda key: (len(key), key))})
-
-
-def _text(value: Any) -> str:
-    return json.dumps(value, ensure_ascii=False)
+    names = tuple(stamp)
+    order = _orders.get(names)
+    if order is None:
+        order = tuple(sorted(names, key=lambda name: (len(name), name)))
+        if len(_orders) < ROWS_AT_ONCE:
+            _orders[names] = order
+    return _text(stamp if order == names else {name: stamp[name] for name in order})

@@ -7,6 +7,7 @@ spares it; what turns up again waits no more.
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 
 from django.db import transaction
@@ -49,17 +50,21 @@ def missing_settle(
     *,
     source: Source,
     options: SourceOptions,
-    present: Collection[int],
+    present: AbstractSet[int],
     removed: Sequence[str],
     end: ListEnd | None,
     is_complete: bool,
+    known: AbstractSet[int] | None = None,
 ) -> MissingResult:
     """Delete what is gone, or hold it back. `present`: keys of the items that are there.
 
-    Gone is what a list of changes names, or what a whole list does not.
+    Gone is what a list of changes names, or what a whole list does not. `known`: keys of all documents that were here
+    before the list; where all are there, nobody looks through the rows.
     """
     is_whole = end is None or end.is_full
     hold = DeletionHold.objects.filter(source=source).first()
+    if is_whole and hold is None and known is not None and known <= present and not removed:
+        return MissingResult()
     waiting = frozenset(hold.documents if hold else ())
     spared = frozenset(hold.spared if hold else ())
     missing, total = _missing(source, present=present, removed=removed, is_whole=is_whole, waiting=waiting)

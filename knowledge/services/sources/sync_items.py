@@ -87,6 +87,8 @@ class ItemSync:
     def take(self, item: Listed) -> bool:
         """Process one item; False if the limit of the source is reached. Raises SourceBusyError."""
         match item:
+            case Item():
+                return self._take_present(item) if self._is_wanted(item.external_id) else True
             case ListEnd():
                 self._end = item
             case RemovedItem():
@@ -100,8 +102,6 @@ class ItemSync:
                 self.report.found += 1
                 self._present.add(item_key(item.path))  # it is there, though it cannot be taken
                 self._refuse(item.path, item.error)
-            case Item() if self._is_wanted(item.external_id):
-                return self._take_present(item)
         return True
 
     def _take_present(self, item: Item) -> bool:
@@ -112,7 +112,8 @@ class ItemSync:
         self._present.add(item_key(item.external_id))
         try:
             self._take(item)
-            item_relations_write(source=self.source, item=item, writing=partial(job_writing, self.work))
+            if not self.known.is_related_alike(item):
+                item_relations_write(source=self.source, item=item, writing=partial(job_writing, self.work))
         except UNWANTED:
             self.report.left_out += 1
         except SourceBusyError:
@@ -257,6 +258,7 @@ class ItemSync:
             removed=self._removed,
             end=self._end,
             is_complete=self._is_complete,
+            known=self.known.keys,
         )
         self.report.deleted += settled.deleted
         if settled.note is not None:
