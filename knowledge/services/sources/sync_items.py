@@ -28,6 +28,7 @@ from knowledge.models import Document, IngestJob, Source
 from knowledge.services.composition import glob_matches
 from knowledge.services.documents import items_add, job_work, upload_check
 from knowledge.services.handlers import Handler, arrival_refusal, handler_value
+from knowledge.services.handlers.security import LIVE
 from knowledge.services.names import document_rename
 from knowledge.services.registration import Arrival, document_register
 from knowledge.services.relations.connectors import item_relations_write
@@ -159,14 +160,16 @@ class ItemSync:
         if item.was:
             self._move(item)
         document = self.known.document(item.external_id)
-        self._readers(document, item)
         last = stamp_of(document) if not self.rereads else {}
         if last and last == item.stamp:
+            self._readers(document, item)
             return
+        self._readers(document, item, with_content=True)
         self._check(item)
         self.before_read()
         fetched = item.read(last)
         if fetched is None:
+            self._readers(document, item)
             return
         upload_check(name=fetched.name, size_bytes=len(fetched.content))
         sha256 = hashlib.sha256(fetched.content).hexdigest()
@@ -174,6 +177,7 @@ class ItemSync:
             with job_writing(self.work):
                 stamp_store(document_id=document.pk, stamp=fetched.stamp)
                 document_rename(document_id=document.pk, file_name=fetched.name, path=item.external_id)
+            self._readers(document, item)
             return
         self._register(item, fetched)
         self.has_changed = True
@@ -191,14 +195,20 @@ class ItemSync:
         ):
             raise refusal
 
-    def _readers(self, document: Document | None, item: Item) -> None:
-        """Who may read it there is written at once, also where nothing else has changed."""
+    def _readers(self, document: Document | None, item: Item, *, with_content: bool = False) -> None:
+        """Who may read it there is written at once, also where nothing else has changed.
+
+        `with_content`: its content may be another one; until that is live, nobody new reads the document.
+        """
         if document is None or item.readers is None:
             return
-        if readers_of_item(item) != document.handled.get("security", {}).get("item"):
-            with job_writing(self.work):
-                if item_readers_write(document_id=document.pk, readers=item.readers):
-                    epoch_advance(tenant_id=self.source.tenant_id, documents=[document.pk])
+        noted = document.handled.get("security", {})
+        if readers_of_item(item) == noted.get("item") and (with_content or LIVE not in noted):
+            return
+        with job_writing(self.work):
+            if item_readers_write(document_id=document.pk, readers=item.readers, with_content=with_content):
+                epoch_advance(tenant_id=self.source.tenant_id, documents=[document.pk])
+        document.refresh_from_db(fields=["handled"])
 
     def _register(self, item: Item, fetched: FetchedItem) -> None:
         arrival = Arrival(
