@@ -60,6 +60,10 @@ class DatabaseConnector(Connector):
 
     kind = "database"
     label = _("Database")
+    location_help = _(
+        "Such as postgresql://db.example.com/products, mysql://db.example.com/products or "
+        "sqlite:////srv/data/products.db. User name and password stand under Access."
+    )
     settings_type = DatabaseSettings
     setting_fields = (
         SettingField(name="query", label=_("query"), kind="text_area", help_text=_("One SELECT; a row is a document.")),

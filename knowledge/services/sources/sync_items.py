@@ -35,7 +35,7 @@ from knowledge.services.relations.connectors import item_relations_write
 from knowledge.services.sources.item_faults import RunFaults, is_passing
 from knowledge.services.sources.item_readers import item_readers_write
 from knowledge.services.sources.known_items import KnownItems, item_key, readers_of_item, stamp_of
-from knowledge.services.sources.missing_documents import hold_end, missing_settle
+from knowledge.services.sources.missing_documents import hold_end, missing_settle, missing_tell
 from knowledge.services.sources.sync_runs import RunReport, stored_error
 from knowledge.types import SourceOptions, strictly
 from ragcore.errors import RagError
@@ -132,10 +132,7 @@ class ItemSync:
         """Call workers for the remaining versions; delete missing documents if the source is set to do so."""
         if self._versions > self._called_for:
             self._call_workers()
-        if self.options.delete_missing:
-            self._settle_missing()
-        else:
-            hold_end(source_id=self.source.pk)
+        self._settle_missing()
         is_whole = self._is_complete and (self._end is None or self._end.is_full)
         with job_writing(self.work):
             self.faults.store(cleared=self._cleared, is_whole=is_whole)
@@ -261,18 +258,24 @@ class ItemSync:
         self._called_for = self._versions
 
     def _settle_missing(self) -> None:
-        settled = missing_settle(
-            source=self.source,
-            options=self.options,
-            present=self._present,
-            removed=self._removed,
-            end=self._end,
-            is_complete=self._is_complete,
-            known=self.known.keys,
-        )
-        self.report.deleted += settled.deleted
-        if settled.note is not None:
-            self._note(settled.note)
+        """Delete what is gone, or say that it is."""
+        listed: dict[str, Any] = {
+            "source": self.source,
+            "present": self._present,
+            "removed": self._removed,
+            "end": self._end,
+            "is_complete": self._is_complete,
+            "known": self.known.keys,
+        }
+        if self.options.delete_missing:
+            settled = missing_settle(options=self.options, **listed)
+            self.report.deleted += settled.deleted
+            note = settled.note
+        else:
+            hold_end(source_id=self.source.pk)
+            note = missing_tell(**listed)
+        if note is not None:
+            self._note(note)
 
     def _note(self, error: RagError) -> None:
         self.report.note(source=self.source.name, error=error)
