@@ -1,7 +1,7 @@
 """What is known of the items of a source, so that most of a long list needs no statement of its own.
 
-The first items of a run are looked up one by one. Once a list turns out to be long, the stamps of all documents of the
-source are read at once, as numbers: some hundred bytes of each document.
+A whole list touches every document, so their stamps are read at once, as numbers: some hundred bytes of each document.
+Of a list of changes the first items are looked up one by one, and all only where it turns out to be long.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from knowledge.connectors.items import Item, Stamp
 from knowledge.models import Document, DocumentRelation, Source
 from knowledge.services.relations.connectors import stated_by_item
 
-ONE_BY_ONE = 200  # items
+ONE_BY_ONE = 200  # items of a list of changes
 ROWS_AT_ONCE = 2000
 _text = json.JSONEncoder(ensure_ascii=False).encode
 _orders: dict[tuple[str, ...], tuple[str, ...]] = {}  # of the keys of stamps; a connector has one or two
@@ -26,22 +26,19 @@ class KnownItems:
 
     def __init__(self, source: Source) -> None:
         self._source = source
-        self._asked = 0
+        self._one_by_one = ONE_BY_ONE if source.cursor else 0
         self._stamps: dict[int, int | None] | None = None  # None: a document without a stamp
         self._readers: dict[int, int] = {}
         self._relations: dict[int, int] = {}
+        self._new: set[int] = set()  # of which there was no document
 
     def is_unchanged(self, item: Item) -> bool:
         """Its stamp is that of the last run, and so are its readers where it names some."""
-        if not item.stamp or item.was:
+        stamps = self._loaded()
+        if stamps is None or not item.stamp or item.was:
             return False
-        self._asked += 1
-        if self._stamps is None:
-            if self._asked <= ONE_BY_ONE:
-                return False
-            self._stamps = self._load()
         key = hash(item.external_id)
-        if self._stamps.get(key) != hash(_stamp_text(item.stamp)):
+        if stamps.get(key) != hash(_stamp_text(item.stamp)):
             return False
         return item.readers is None or self._readers.get(key) == hash(_text(readers_of_item(item)))
 
@@ -55,7 +52,11 @@ class KnownItems:
         return stored == _sum(stated_by_item(source_id=self._source.pk, item=item))
 
     def document(self, external_id: str) -> Document | None:
-        """The document of an item, with its stamp."""
+        """The document of an item, with its stamp. What was not there before is looked up from the second time on."""
+        key = hash(external_id)
+        if self._stamps is not None and key not in self._stamps and key not in self._new:
+            self._new.add(key)
+            return None
         rows = Document.objects.filter(source=self._source, external_id=external_id, deleted=None)
         return rows.only("pk", "sha256", "handled", "tenant_id").first()
 
@@ -63,6 +64,15 @@ class KnownItems:
     def keys(self) -> KeysView[int] | None:
         """Of all documents of the source that have an id there; None: the list was short, nobody has looked."""
         return None if self._stamps is None else self._stamps.keys()
+
+    def _loaded(self) -> dict[int, int | None] | None:
+        """Stamps by key; None while items are looked up one by one. Called once for each item."""
+        if self._stamps is None:
+            if self._one_by_one > 0:
+                self._one_by_one -= 1
+            else:
+                self._stamps = self._load()
+        return self._stamps
 
     def _load(self) -> dict[int, int | None]:
         stamps: dict[int, int | None] = {}

@@ -152,7 +152,7 @@ class ItemSync:
         return included and not (self.options.exclude and glob_matches(path, self.options.exclude))
 
     def _take(self, item: Item) -> None:
-        if not self.rereads and self.known.is_unchanged(item):
+        if self.known.is_unchanged(item) and not self.rereads:
             return
         if item.was:
             self._move(item)
