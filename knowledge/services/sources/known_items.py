@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, KeysView
+from json.encoder import encode_basestring
 
 from django.db.models.fields.json import KeyTextTransform, KeyTransform
 
@@ -18,7 +19,8 @@ from knowledge.services.relations.connectors import stated_by_item
 ONE_BY_ONE = 200  # items of a list of changes
 ROWS_AT_ONCE = 2000
 _text = json.JSONEncoder(ensure_ascii=False).encode
-_orders: dict[tuple[str, ...], tuple[str, ...]] = {}  # of the keys of stamps; a connector has one or two
+MOST_FORMS = 100
+_forms: dict[tuple[str, ...], tuple[tuple[str, str], ...]] = {}  # by the keys of stamps; a connector has one or two
 
 
 class KnownItems:
@@ -125,9 +127,23 @@ def _sum(stated: set[tuple[str, str]]) -> int:
 def _stamp_text(stamp: Stamp) -> str:
     """A stamp as PostgreSQL writes it: short keys first. One that it writes otherwise is looked up by itself."""
     names = tuple(stamp)
-    order = _orders.get(names)
-    if order is None:
-        order = tuple(sorted(names, key=lambda name: (len(name), name)))
-        if len(_orders) < ROWS_AT_ONCE:
-            _orders[names] = order
-    return _text(stamp if order == names else {name: stamp[name] for name in order})
+    form = _forms.get(names) or _form(names)
+    parts = []
+    for name, beginning in form:
+        value = stamp[name]
+        if type(value) is int:
+            parts.append(f"{beginning}{value}")
+        elif type(value) is str:
+            parts.append(beginning + encode_basestring(value))
+        else:
+            return _text({name: stamp[name] for name, _beginning in form})
+    return "{" + ", ".join(parts) + "}"
+
+
+def _form(names: tuple[str, ...]) -> tuple[tuple[str, str], ...]:
+    """The keys of a stamp in the order of PostgreSQL, each with what stands before its value."""
+    order = sorted(names, key=lambda name: (len(name), name))
+    form = tuple((name, f"{encode_basestring(name)}: ") for name in order)
+    if len(_forms) < MOST_FORMS:
+        _forms[names] = form
+    return form

@@ -111,9 +111,15 @@ class ItemSync:
             self._note(LimitReachedError("documents", limit=self.options.max_documents))
             return False
         self._present.add(item_key(item.external_id))
+        self.report.found += 1
+        is_unchanged, is_related_alike = self.known.is_unchanged(item), self.known.is_related_alike(item)
+        if is_unchanged and is_related_alike and not self.rereads:
+            self._clear(item.external_id)
+            return True
         try:
-            self._take(item)
-            if not self.known.is_related_alike(item):
+            if self.rereads or not is_unchanged:
+                self._take(item)
+            if not is_related_alike:
                 item_relations_write(source=self.source, item=item, writing=partial(job_writing, self.work))
         except UNWANTED:
             self.report.left_out += 1
@@ -125,7 +131,6 @@ class ItemSync:
             self._refuse(item.external_id, ItemUnreadableError(), passing=is_passing(error))
         else:
             self._clear(item.external_id)
-        self.report.found += 1
         return True
 
     def finish(self) -> None:
@@ -152,8 +157,6 @@ class ItemSync:
         return included and not (self.options.exclude and glob_matches(path, self.options.exclude))
 
     def _take(self, item: Item) -> None:
-        if self.known.is_unchanged(item) and not self.rereads:
-            return
         if item.was:
             self._move(item)
         document = self.known.document(item.external_id)
