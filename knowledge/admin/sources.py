@@ -292,6 +292,7 @@ def _runs(source: Source, *, scope: Scope) -> list[dict[str, Any]]:
         {
             "job": job,
             "is_open": hasattr(job, "run") and job.run.work.is_open,
+            "state": job.run.state if hasattr(job, "run") else "",
             "has_failed": bool(job.report.get("faults")),
             "figures": [(label, job.report.get(name, 0)) for name, label in FIGURES if job.report.get(name)],
             "refused": job.report.get("refused", [])[:50],

@@ -81,7 +81,9 @@ def test_faults_of_a_description_stand_beside_it(owner, own_set):
     response = add(owner, **values, rest_description='label = "x"\nsign_in = ["none"]\nlists = []')
 
     assert response.status_code == 200
-    assert "may be empty" in str(response.context["adminform"].form.errors["rest_description"])
+    assert "Line 3, lists: A description needs at least one list" in str(
+        response.context["adminform"].form.errors["rest_description"]
+    )
 
 
 @pytest.mark.parametrize(
