@@ -101,7 +101,7 @@ def _no_object(_values: Mapping[str, Any]) -> str:
 
 WORDS: Mapping[str, Words] = {
     "missing": _sentence(REQUIRED),
-    "extra_forbidden": lambda _values: _("Unknown field."),
+    **dict.fromkeys(("extra_forbidden", "unexpected_keyword_argument"), lambda _values: _("Unknown field.")),
     "none_required": _sentence(NULL),
     **dict.fromkeys(("string_type", "bytes_type"), _sentence(NO_TEXT)),
     "string_too_long": _sentence(TOO_LONG),

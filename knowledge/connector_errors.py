@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import ClassVar
 
-from ragcore.errors import PermanentError, Sentence, TransientError
+from ragcore.errors import PermanentError, Plural, Sentence, TransientError
 
 LONGEST_REST = 7 * 24 * 3600.0  # seconds
 
@@ -77,4 +77,20 @@ class ItemOfSourceError(PermanentError):
         "alike": "More than %(limit)s pages have addresses of this form; the others were not read.",
         "no_id": "A row has no value in the column of ids.",
         "same_id": "Two rows have the id '%(id)s'.",
+    }
+
+
+class NotDeletedError(PermanentError):
+    """Documents that a source does not have any more were kept, because its list may have been wrong."""
+
+    code = "not_deleted"
+    default_message = "Nothing was deleted, because the source could not be listed completely."
+    reasons: ClassVar[Mapping[str, Sentence]] = {
+        "empty": "Nothing was deleted, because the source seems to be empty.",
+        "too_many": "%(missing)s of %(total)s documents are missing in the source. So many are not deleted at once.",
+        "off": Plural(
+            "%(missing)s document is no longer in the source. It stays, because “delete missing documents” is off.",
+            "%(missing)s documents are no longer in the source. They stay, because “delete missing documents” is off.",
+            "missing",
+        ),
     }

@@ -354,17 +354,6 @@ class LimitReachedError(PermanentError):
     }
 
 
-class NotDeletedError(PermanentError):
-    """Documents that a source does not have any more were kept, because its list may have been wrong."""
-
-    code = "not_deleted"
-    default_message = "Nothing was deleted, because the source could not be listed completely."
-    reasons: ClassVar[Mapping[str, Sentence]] = {
-        "empty": "Nothing was deleted, because the source seems to be empty.",
-        "too_many": "%(missing)s of %(total)s documents are missing in the source. So many are not deleted at once.",
-    }
-
-
 class ItemsRefusedError(PermanentError):
     """A run of a source that came to its end, without some items."""
 

@@ -1,8 +1,9 @@
 """`make bench-sources`: what the frame of connectors costs beside the bare list of a place.
 
-`listed`: a folder of so many files that are all known and unchanged; the bare list in seconds, a run over it, and by
-how much the peak of memory grows. `changed`: a folder of 10,000 of which 10 have other bytes: a run in seconds, files
-that were read, documents that were touched besides. The last line is one JSON object.
+`listed`: so many objects of a storage that speaks S3, and as many files of a folder, all known and unchanged: the bare
+list in seconds, a run over it, and by how much the peak of memory grows. `changed`: a folder of 10,000 of which 10 have
+other bytes: a run in seconds, files that were read, documents that were touched besides. The last line is one JSON
+object.
 """
 
 from __future__ import annotations
@@ -33,11 +34,23 @@ def main() -> None:
         from django.core.management import call_command
 
         call_command("migrate", verbosity=0)
-        from bench.sources.measure import changed_figures, list_figures
+        from bench.sources.measure import (
+            changed_figures,
+            files_write,
+            folder_source,
+            hashes_of,
+            list_figures,
+            object_source,
+        )
 
         changed = changed_figures(folder / "present", number=arguments.present, changed=arguments.changed)
         print(json.dumps({"changed": changed}), flush=True)
-        listed = list_figures(folder / "listed", number=arguments.listed)
+        with object_source(arguments.listed) as source:
+            listed = {"objects": list_figures(source, number=arguments.listed)}
+        print(json.dumps({"listed": listed}), flush=True)
+        place = folder / "listed"
+        files_write(place, arguments.listed)
+        listed["files"] = list_figures(folder_source(place), number=arguments.listed, hashes=hashes_of(place))
     print(json.dumps({"changed": changed, "listed": listed}))
 
 

@@ -56,8 +56,7 @@ async def passages_find(
     state = await _understand(scope, user, request.query, rewrite_method, history, profile)
     query = state.standalone or request.query
     retrieved = await run_search(scope=scope, request=with_rewrites(replace(request, query=query), state.rewrites))
-    if retrieved.profile is not None and retrieved.profile.visible.has_editions:
-        retrieved = await run_db(_with_successors, scope, retrieved)
+    retrieved = await with_successors(scope, retrieved)
     forms = [form.text for form in state.rewrites]
     forms += SearchOutcome(retrieved=retrieved, seconds=0.0).queries[1:]
     understood = state.standalone if state.standalone not in ("", state.question.text) else None
@@ -67,6 +66,13 @@ async def passages_find(
         method=state.stats.get("rewrite", {}).get("method", "none"),
         turns=len(history),
     )
+
+
+async def with_successors(scope: Scope, retrieved: Retrieved) -> Retrieved:
+    """The hits with what replaces them, where the asker may open that, too."""
+    if retrieved.profile is None or not retrieved.profile.visible.has_editions:
+        return retrieved
+    return await run_db(_with_successors, scope, retrieved)
 
 
 def _with_successors(scope: Scope, retrieved: Retrieved) -> Retrieved:

@@ -63,6 +63,9 @@ class HitOut(BaseModel):
     heading_path: list[str]
     content: str
     score: float = Field(description="Of the last stage of the search; higher is better, comparable within one search.")
+    replaced_by: dict[str, Any] | None = Field(
+        default=None, description="document_id, title, external_id of the document that holds in the place of this one."
+    )
 
 
 class SearchOut(BaseModel):
@@ -187,7 +190,9 @@ def _search(result: SearchOut) -> str:
 
 
 def _heading(hit: HitOut) -> str:
-    return f"{_named(hit.title, hit.page)} (chunk_id {hit.chunk_id}, document_id {hit.document_id})"
+    newer = hit.replaced_by
+    replaced = f"; replaced by {_named(newer['title'], None)}, document_id {newer['document_id']}" if newer else ""
+    return f"{_named(hit.title, hit.page)} (chunk_id {hit.chunk_id}, document_id {hit.document_id}{replaced})"
 
 
 def _answer(answer: AnswerOut) -> str:

@@ -18,6 +18,7 @@ from accounts.key_scopes import KeyScope
 from accounts.scope import Scope
 from accounts.selectors import scope_for
 from chat.answering.context import profile_get
+from chat.answering.passage_search import with_successors
 from chat.answering.retrieval import run_search
 from chat.api.auth import Caller
 from chat.api.pictures import serialize_pictures_now
@@ -148,7 +149,8 @@ async def search_passages(caller: Caller, *, query: str, sets: tuple[int, ...], 
     async with await take_place(caller.user, key=caller.key_tag):
         profile = await run_db(profile_get, caller.user, sets=sets)
         request = RetrievalRequest(query=query, sets=sets, top_k=top_k, profile=profile)
-        result = serialize_hits(await run_search(scope=caller.scope, request=request), trace=False)
+        retrieved = await with_successors(caller.scope, await run_search(scope=caller.scope, request=request))
+    result = serialize_hits(retrieved, trace=False)
     hits = [HitOut(**{name: hit[name] for name in HitOut.model_fields}) for hit in result["hits"]]
     return SearchOut(hits=hits, relevant=result["relevant"], warnings=result["warnings"])
 

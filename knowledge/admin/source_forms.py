@@ -6,6 +6,8 @@ from dataclasses import asdict
 from typing import Any, ClassVar
 
 from django import forms
+from django.urls import reverse
+from django.utils.html import format_html
 from django.utils.text import capfirst
 from django.utils.translation import gettext_lazy as _
 from unfold.widgets import (
@@ -19,9 +21,13 @@ from unfold.widgets import (
 
 from accounts.error_messages import error_message
 from accounts.models import ClearanceLevel
+from accounts.roles import administers
 from accounts.scope import Scope
+from knowledge.admin.source_locations import locations_help
 from knowledge.connectors import SettingField, connector_kinds
 from knowledge.models import Source, SourcePlace
+from knowledge.models.sources import source_kinds
+from knowledge.rights import PLACES_MANAGE
 from knowledge.services.places import places_usable
 from knowledge.services.sources import source_check
 from knowledge.types import SourceOptions, strictly
@@ -43,13 +49,7 @@ OPTIONS = (
     "shared",
     "allow_private",
 )
-PLACES = (  # beside folders, addresses, repositories and databases
-    _(
-        "Of storage s3://host/bucket, gs://bucket, azure://host/container, webdav://host/folder, sftp://host/folder, "
-        "smb://host/share or webhdfs://host:port/folder."
-    ),
-    _("Of mail imaps://host, or imap://host with STARTTLS."),
-)
+PLACE_CODES = ("folder_not_allowed", "url_not_allowed")
 FIELD_OF_CODE = {
     "folder_not_allowed": "location",
     "url_not_allowed": "location",
@@ -154,10 +154,6 @@ class SourceForm(CapitalLabels, forms.ModelForm):  # type: ignore[type-arg]
         required=False,
         max_length=2048,
         widget=UnfoldAdminTextareaWidget({"rows": 3}),
-        help_text=_(
-            "Folder path, or one URL per line. Of a repository its folder or https address; of a database "
-            "postgresql://host/name, mysql://host/name or sqlite:////folder/file, without name and password."
-        ),
     )
     include = LinesField(label=_("include"), help_text=_("Patterns such as *.pdf or radio/*, one per line."))
     exclude = LinesField(label=_("exclude"), help_text=_("Patterns, one per line."))
@@ -260,10 +256,10 @@ class SourceForm(CapitalLabels, forms.ModelForm):  # type: ignore[type-arg]
                 {setting_name(kind.kind, field): getattr(typed, field.name) for field in kind.setting_fields}
             )
         tenant_id = self.instance.tenant_id or self.scope.tenant_id
-        self.fields["location"].help_text = " ".join(map(str, (self.fields["location"].help_text, *PLACES)))
-        if folders := places_usable(scope=self.scope, tenant_id=tenant_id, kind=SourcePlace.Kind.FOLDER):
-            allowed = _("Folders allowed here: %(folders)s") % {"folders": ", ".join(folders)}
-            self.fields["location"].help_text = f"{self.fields['location'].help_text} {allowed}"
+        folders = places_usable(scope=self.scope, tenant_id=tenant_id, kind=SourcePlace.Kind.FOLDER)
+        kind = self.instance.kind if self.instance.pk else self.data.get("kind", self.initial.get("kind", ""))
+        kinds = [kind] if self.instance.pk else [value for value, _label in source_kinds()]
+        self.fields["location"].help_text = locations_help(kinds, chosen=kind, folders=folders)
         if self.scope.administers != "everything":
             self.fields["allow_private"].disabled = True
 
@@ -276,12 +272,20 @@ class SourceForm(CapitalLabels, forms.ModelForm):  # type: ignore[type-arg]
             try:
                 source_check(scope=self.scope, source=source, values=self.values())
             except RagError as error:
-                self.add_error(FIELD_OF_CODE.get(error.code), error_message(error))
+                self.add_error(FIELD_OF_CODE.get(error.code), self._words(error))
         name = self.cleaned_data.get("name")
         tenant_id = self.instance.tenant_id or self.scope.tenant_id
         if name and Source.objects.filter(tenant=tenant_id, name=name).exclude(pk=self.instance.pk).exists():
             self.add_error("name", _("Another source has this name."))
         return cleaned
+
+    def _words(self, error: RagError) -> str:
+        """What is wrong; who may release the place finds the page where that is done."""
+        words = error_message(error)
+        if error.code not in PLACE_CODES or error.reason or not administers(scope=self.scope, doing=PLACES_MANAGE):
+            return words
+        address = reverse("admin:knowledge_sourceplace_changelist")
+        return format_html('{} <a class="rs-link" href="{}">{}</a>', words, address, _("Folders and hosts"))
 
     def values(self) -> dict[str, Any]:
         """What was entered, as the services take it."""

@@ -12,7 +12,6 @@ from django.urls import reverse
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 from django.utils.translation import gettext_lazy as _
-from django.utils.translation import ngettext
 
 from accounts.admin.base import admin_scope, admin_user, ago, badge
 from accounts.admin.pages import admin_page
@@ -21,14 +20,14 @@ from accounts.roles import administers
 from accounts.scope import Scope
 from knowledge.admin.curation import OwnerAdmin, run_action
 from knowledge.admin.source_forms import SourceForm, setting_name, source_form
-from knowledge.connectors import Preview, connector_kinds
+from knowledge.admin.source_trials import preview_found, test_found, trial_answer, trial_shown
+from knowledge.connectors import connector_kinds
 from knowledge.models import IngestJob, SetSource, Source
 from knowledge.rights import PLACES_MANAGE
 from knowledge.selectors import jobs_readable
 from knowledge.selectors.sets import source_list, sources_managed
 from knowledge.services.registration import DEFAULT_SOURCE
 from knowledge.services.sources import (
-    TestStep,
     faults_listed,
     held_deletions,
     held_deletions_decide,
@@ -52,17 +51,7 @@ FIGURES = (
     ("left_out", _("skipped")),
     ("deleted", _("deleted")),
 )
-
-
 SHOWN_FAULTS = 50
-STEP_WORDS = {
-    "address": _("address allowed"),
-    "connect": _("connect"),
-    "sign_in": _("sign in"),
-    "list": _("list one item"),
-    "read": _("read one item"),
-}
-STATE_WORDS = {"ok": _("works"), "failed": _("fails"), "skipped": _("not tried")}
 
 
 @admin.register(Source)
@@ -134,7 +123,6 @@ class SourceAdmin(OwnerAdmin):
                 {
                     "fields": [setting_name(kind.kind, field) for field in kind.setting_fields],
                     "classes": ("rs-kind",),
-                    "description": kind.location_help,
                 },
             )
             for kind in kinds
@@ -209,19 +197,19 @@ class SourceAdmin(OwnerAdmin):
         self, request: HttpRequest, object_id: str, form_url: str = "", extra_context: dict[str, Any] | None = None
     ) -> HttpResponse:
         source = self.get_object(request, object_id)
-        extra = {} if source is None else _runs_of(source, scope=admin_scope(request))
+        extra = {} if source is None else _runs_of(request, source, scope=admin_scope(request))
         page: HttpResponse = super().change_view(request, object_id, form_url, {**(extra_context or {}), **extra})
         return page
 
     @admin_page("<int:pk>/preview/", name="knowledge_source_preview")
     def preview(self, request: HttpRequest, pk: int) -> HttpResponse:
-        """POST: what a run would bring in, shown above the source."""
-        source = get_object_or_404(self.get_queryset(request), pk=pk)
-        return run_action(
+        """POST: what a run would bring in, shown below the button."""
+        get_object_or_404(self.get_queryset(request), pk=pk)
+        return trial_answer(
             request,
-            lambda: source_preview(scope=admin_scope(request), source_id=pk),
-            done=_preview_words,
-            back=reverse("admin:knowledge_source_change", args=[source.pk]),
+            lambda: preview_found(source_preview(scope=admin_scope(request), source_id=pk)),
+            name="preview",
+            source_id=pk,
         )
 
     @admin_page("<int:pk>/run/", name="knowledge_source_run")
@@ -239,13 +227,13 @@ class SourceAdmin(OwnerAdmin):
 
     @admin_page("<int:pk>/test/", name="knowledge_source_test")
     def test(self, request: HttpRequest, pk: int) -> HttpResponse:
-        """POST: try the source step by step, shown above it."""
-        source = get_object_or_404(self.get_queryset(request), pk=pk)
-        return run_action(
+        """POST: try the source step by step, shown below the button."""
+        get_object_or_404(self.get_queryset(request), pk=pk)
+        return trial_answer(
             request,
-            lambda: source_test(scope=admin_scope(request), source_id=pk),
-            done=_test_words,
-            back=reverse("admin:knowledge_source_change", args=[source.pk]),
+            lambda: test_found(source_test(scope=admin_scope(request), source_id=pk)),
+            name="test",
+            source_id=pk,
         )
 
     @admin_page("<int:pk>/deletions/", name="knowledge_source_deletions")
@@ -269,49 +257,23 @@ def _mode(request: HttpRequest) -> str:
     return mode if mode in (CHANGES, WHOLE_LIST, EVERYTHING) else CHANGES
 
 
-def _test_words(steps: list[TestStep]) -> str:
-    """The steps of a test, one a line."""
-    works = all(step.state != "failed" for step in steps)
-    head = _("The source can be read.") if works else _("The source cannot be read.")
-    lines = [f"{STEP_WORDS[step.step]}: {STATE_WORDS[step.state]}{_detail(step)}" for step in steps]
-    return " · ".join([str(head), *lines])
-
-
-def _detail(step: TestStep) -> str:
-    return f" ({step.message})" if step.message else ""
-
-
-def _preview_words(preview: Preview) -> str:
-    """A count and examples, in words."""
-    if preview.goes_on and not preview.count:
-        return str(_("The source is being counted; reload this page in a moment."))
-    if not preview.count:
-        return str(_("Nothing would come in."))
-    counted = ngettext("%(count)d document would come in", "%(count)d documents would come in", preview.count)
-    words = counted if preview.is_complete else str(_("At least %(count)d documents would come in"))
-    sentence = f"{words % {'count': preview.count}}: {', '.join(preview.examples)}"
-    if preview.goes_on:
-        sentence += " · " + _("Counting goes on; reload this page in a moment.")
-    if preview.unreadable:
-        sentence += " · " + _("Cannot be read: %(names)s") % {"names": ", ".join(preview.unreadable)}
-    return sentence
-
-
-def _runs_of(source: Source, *, scope: Scope) -> dict[str, Any]:
+def _runs_of(request: HttpRequest, source: Source, *, scope: Scope) -> dict[str, Any]:
     """What stands below the form: the sets of the source and its runs."""
     composed = source.set_sources.select_related("knowledge_set").order_by("knowledge_set__name")
     is_managed = sources_managed(scope=scope).filter(pk=source.pk).exists()
     counted = source_counted(scope=scope, source_id=source.pk) if is_managed else None
+    trial = trial_shown(request, source_id=source.pk, counted=counted)
+    runs = _runs(source, scope=scope)
     return {
         "source": source,
         "is_managed": is_managed,
         "held": held_deletions(scope=scope, source=source) if is_managed else None,
         "item_faults": faults_listed(scope=scope, source_id=source.pk)[:SHOWN_FAULTS] if is_managed else (),
-        "counted": counted,
-        "counted_words": _preview_words(counted.preview) if counted and not counted.fault else "",
+        "trial": trial,
+        "is_busy": any(run["is_open"] for run in runs) or bool(trial and trial.get("is_open")),
         "pause": source_pause(source),
         "sees_places": administers(scope=scope, doing=PLACES_MANAGE),
-        "runs": _runs(source, scope=scope),
+        "runs": runs,
         "may_run": source.kind in LISTED_KINDS,
         "composed": [set_source.knowledge_set for set_source in composed],
     }
@@ -329,7 +291,9 @@ def _runs(source: Source, *, scope: Scope) -> list[dict[str, Any]]:
     return [
         {
             "job": job,
-            "is_open": hasattr(job, "run") and job.run.state != "done",
+            "is_open": hasattr(job, "run") and job.run.work.is_open,
+            "state": job.run.state if hasattr(job, "run") else "",
+            "has_failed": bool(job.report.get("faults")),
             "figures": [(label, job.report.get(name, 0)) for name, label in FIGURES if job.report.get(name)],
             "refused": job.report.get("refused", [])[:50],
             "said": [

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any, ClassVar
 
+from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
@@ -27,7 +28,7 @@ class TypedObject(Attributes):
 
     def to_internal_value(self, data: Any) -> Any:
         value = super().to_internal_value(data)
-        faults = [f"{name}: Unexpected keyword argument" for name in sorted(self._closed & set(value))]
+        faults = [f"{name}: {gettext('Unknown field.')}" for name in sorted(self._closed & set(value))]
         try:
             strictly(self._kind, {key: item for key, item in value.items() if key not in self._closed})
         except InvalidOptionsError as error:

@@ -16,16 +16,16 @@ from dataclasses import asdict, dataclass, field
 from email.message import Message
 from email.parser import BytesHeaderParser
 from email.utils import getaddresses, parsedate_to_datetime
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote, urlsplit
-
-from imapclient import IMAPClient
-from imapclient.exceptions import IMAPClientError, LoginError
 
 from knowledge.connector_errors import ConnectorError, SourceUnreachableError
 from knowledge.connectors.base import Access
 from ragcore.errors import UrlNotAllowedError
 from ragcore.parsing.mail.eml import decoded_words, header_text
+
+if TYPE_CHECKING:  # its 4 MB are loaded by those that read mail, not by every process
+    from imapclient import IMAPClient
 
 SCHEMES = {"imaps": 993, "imap": 143, "imap+plain": 143}  # from the start, STARTTLS, none
 TIMEOUT_SECONDS = 120
@@ -134,11 +134,14 @@ class Mailbox:
         return _decoded(raw or b"", part.encoding)[:most_bytes]
 
     def close(self) -> None:
-        if self._open_client is not None:
-            try:
-                self._open_client.logout()
-            except (IMAPClientError, OSError):
-                self._open_client.shutdown()
+        if self._open_client is None:
+            return
+        from imapclient.exceptions import IMAPClientError
+
+        try:
+            self._open_client.logout()
+        except (IMAPClientError, OSError):
+            self._open_client.shutdown()
 
     def _described(self, uids: Sequence[int]) -> dict[int, Any]:
         """One by one where the description of a message is too deep to be read."""
@@ -157,6 +160,8 @@ class Mailbox:
         return self._open_client
 
     def _signed_in(self) -> IMAPClient:
+        from imapclient import IMAPClient
+
         secrets, host = self._access.secrets, self._host
         if "user" not in secrets:
             raise ConnectorError("credentials")
@@ -189,6 +194,8 @@ def address_of(location: str) -> tuple[str, int, str]:
 
 @contextmanager
 def coded_errors() -> Iterator[None]:
+    from imapclient.exceptions import IMAPClientError, LoginError
+
     try:
         yield
     except LoginError:

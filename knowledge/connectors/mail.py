@@ -54,6 +54,10 @@ class MailConnector(Connector):
 
     kind = "mail"
     label = _("Mail (IMAP)")
+    location_help = _(
+        "Such as imaps://mail.example.com, or imap://mail.example.com with STARTTLS. "
+        "User name and password stand under Access."
+    )
     settings_type = MailSettings
     setting_fields = (
         SettingField(

@@ -11,7 +11,7 @@ from accounts.models import User
 from accounts.privacy.erase import erase_with, pseudonym_of
 from knowledge.models import AccessRequest, Document, ReaderList
 from knowledge.services.access_requests import REQUESTED, request_link
-from knowledge.services.handlers.security import UNKNOWN
+from knowledge.services.handlers.security import LIVE, UNKNOWN
 from knowledge.services.reader_lists import SEPARATORS, USER
 from notifications.models import Notification
 
@@ -31,10 +31,13 @@ def reader_names_forget(user: User) -> None:
 def _name_forget(tenant_id: int, name: str, pseudonym: str) -> None:
     """In what sources said of documents, and in the lists that were made of it."""
     naming = Q(handled__security__acl__icontains=name) | Q(handled__security__item__icontains=name)
+    naming |= Q(handled__security__live__icontains=name)
     documents = Document.objects.select_for_update().filter(naming, tenant=tenant_id)
     for row in documents.only("pk", "handled").order_by("pk").iterator(chunk_size=500):
         security = row.handled["security"]
-        renamed = {key: name_replaced(security[key], name, pseudonym) for key in ("acl", "item") if key in security}
+        renamed = {
+            key: name_replaced(security[key], name, pseudonym) for key in ("acl", "item", LIVE) if key in security
+        }
         Document.objects.filter(pk=row.pk).update(handled={**row.handled, "security": {**security, **renamed}})
     lists = ReaderList.objects.select_for_update().filter(tenant=tenant_id).order_by("pk")
     for listed in lists.exclude(unknown=[], names=[]):

@@ -19,14 +19,15 @@ from knowledge.errors import UnknownPeopleError
 from knowledge.indexes.corpus_epoch import epoch_advance
 from knowledge.indexes.reader_lists import list_hold, unused_lists_delete
 from knowledge.models import ReaderList, Source
-from knowledge.services.reader_mapping import EVERYBODY, GROUP, USER, MappedReaders, readers_mapped
+from knowledge.services.reader_mapping import EVERYBODY, EVERYONE, GROUP, USER, MappedReaders, readers_mapped
 from knowledge.types import SourceOptions, strictly
 
 MAX_NAMES = 1000  # of a list that a source gives
 SEPARATORS = re.compile(r"[,;\n，；、]")
 PURGE_BATCH = 500  # lists a transaction
 MAX_ITEM_NAMES = 5000  # of a list that a connector gives
-SECOND = "&"  # between the names that a connector gives and those that a field of its metadata gives
+SECOND = "&"  # before names that a field of the metadata gives
+LIVE = "&&"  # before names that a connector gave for the version that is still live
 
 
 def keepers_readers_ensure(*, tenant_id: int, users: Sequence[str], groups: Sequence[str]) -> ReaderList:
@@ -61,22 +62,45 @@ def source_readers_ensure(*, tenant_id: int, value: Any) -> ReaderList | None:
     return row
 
 
-def item_readers_ensure(*, source: Source, readers: Sequence[str], field_value: Any = None) -> ReaderList:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NamedReaders:
+    """Whom a source names. `item`: as its connector does, None: it says nothing; `field_value`: of a mapped field."""
+
+    item: Sequence[str] | None = None
+    field_value: Any = None
+
+
+def item_readers_ensure(*, source: Source, named: NamedReaders, live: NamedReaders | None = None) -> ReaderList:
     """The list of those whom a connector names as the readers of an item, perhaps everybody.
 
-    `field_value`: what a field says that the handler maps to the readers, too: only who is named by both reads.
+    Where a field that the handler maps says so, too, only who is named by both reads. `live`: whom the source named
+    for the version that is live, while a newer one is on its way; nobody else reads meanwhile.
     """
-    named_by_field = _names(field_value)
-    names = sorted({name.replace("\x00", "").strip()[:200] for name in readers if name.strip()})
-    if len(names) > MAX_ITEM_NAMES:
-        names = [*names[:MAX_ITEM_NAMES], "…"]
-    names += [SECOND, *named_by_field] if named_by_field is not None else []
+    names = _named_parts(named, first="")
+    if live is not None:
+        before = NamedReaders(
+            item=live.item if live.item != named.item else None,
+            field_value=live.field_value if live.field_value != named.field_value else None,
+        )
+        names += _named_parts(before, first=LIVE)
     mapped = _mapped(source, names)
     values = {**mapped.fields(), "names": names, "source": source}
     row, is_new = _ensure(source.tenant_id, ["item", source.pk, *names], values)
     if not is_new:
         _renewed(row, mapped)
     return row
+
+
+def _named_parts(named: NamedReaders, *, first: str) -> list[str]:
+    """Names behind signs that say who gave them; none at the beginning of a list are those of its connector."""
+    item = named.item if named.item is not None or first else [EVERYONE]
+    names: list[str] = []
+    if item is not None:
+        plain = sorted({name.replace("\x00", "").strip()[:200] for name in item if name.strip()})
+        names = [*plain[:MAX_ITEM_NAMES], "…"] if len(plain) > MAX_ITEM_NAMES else plain
+        names = [first, *names] if first else names
+    of_field = _names(named.field_value)
+    return [*names, SECOND, *of_field] if of_field is not None else names
 
 
 def item_readers_renew(*, source: Source) -> int:
@@ -93,13 +117,26 @@ def item_readers_renew(*, source: Source) -> int:
 
 def _mapped(source: Source, names: Sequence[str]) -> MappedReaders:
     table = strictly(SourceOptions, source.options).people
-    place = list(names).index(SECOND) if SECOND in names else len(names)
-    mapped = readers_mapped(tenant_id=source.tenant_id, names=names[:place], table=table)
-    if place == len(names):
-        return mapped
-    people = _named(source.tenant_id, names[place + 1 :])
-    of_field = MappedReaders(set(people.users.values()), set(people.groups.values()), people.unknown)
-    return mapped.shared_with(of_field)
+    mapped: MappedReaders | None = None
+    for sign, part in _parts(names):
+        if sign == SECOND:
+            people = _named(source.tenant_id, part)
+            these = MappedReaders(set(people.users.values()), set(people.groups.values()), people.unknown)
+        else:
+            these = readers_mapped(tenant_id=source.tenant_id, names=part, table=table)
+        mapped = these if mapped is None else mapped.shared_with(these)
+    return mapped or MappedReaders()
+
+
+def _parts(names: Sequence[str]) -> list[tuple[str, list[str]]]:
+    """The names of a list by who gave them: all of its parts have to name a reader."""
+    parts: list[tuple[str, list[str]]] = [("", [])]
+    for name in names:
+        if name in (SECOND, LIVE):
+            parts.append((name, []))
+        else:
+            parts[-1][1].append(name)
+    return parts
 
 
 def _renewed(row: ReaderList, mapped: MappedReaders) -> bool:

@@ -18,7 +18,8 @@ from accounts.models import User, UserGroup
 from knowledge.indexes.reader_lists import EVERYBODY_GROUP
 
 USER, GROUP = "user:", "group:"  # before a name that both a person and a group have
-EVERYBODY = frozenset({"*", "everyone", "everybody", "所有人", "全部", "全员"})
+EVERYONE = "everyone"
+EVERYBODY = frozenset({"*", EVERYONE, "everybody", "所有人", "全部", "全员"})
 
 
 @dataclass(slots=True)

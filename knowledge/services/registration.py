@@ -27,7 +27,7 @@ from knowledge.selectors.documents import documents_in_any
 from knowledge.services.composition import documents_settle, memberships_by_hand_record
 from knowledge.services.entities import entities_attributes_changed
 from knowledge.services.floors import source_floor
-from knowledge.services.handlers import arrival_apply, handlers_apply
+from knowledge.services.handlers import arrival_apply, handlers_apply, security_hold, security_release
 from knowledge.services.names import document_names, names_store
 from knowledge.services.originals import file_replace, is_stored, originals_restore
 from knowledge.services.quotas import Quota, quota_hold
@@ -305,12 +305,13 @@ def _register_again(
     document.sha256 = arrival.sha256
     document.save()
     entities_attributes_changed(document, former=former)
+    failed = document.state == Document.State.FAILED or document.error_code != ""  # of the newest version
+    (security_hold if failed or not same_bytes else security_release)(document)
     arrival_apply(document, sent_clearance=arrival.least_clearance)
     if document.handled.get("sets") or is_composed(document.source):
         memberships_by_hand_record(document_ids=[document.pk], set_ids=[s.pk for s in arrival.sets])
         documents_settle(document_ids=[document.pk])
         document.refresh_from_db(fields=["handled"])
-    failed = document.state == Document.State.FAILED or document.error_code != ""  # of the newest version
     if failed or not same_bytes:
         quota.check(documents=0, size_bytes=arrival.size_bytes)
         return Registration(document, version_add(document=document, arrival=arrival), duplicate=False, merged=True)

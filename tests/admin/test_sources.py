@@ -5,14 +5,19 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from bs4 import BeautifulSoup
 from django.utils import timezone
 
 from knowledge.models import Attribute, Document, IngestJob, Source, SourceHandler, SourcePlace
+from knowledge.models.sources import source_kinds
 from knowledge.services.handlers import attributes_seed, handlers_seed
 from knowledge.services.places import place_save, place_take
+from knowledge.services.sources.sync_runs import run_open
 from tests.admin.conftest import signed_in
 from tests.factories import make_admin, make_user, scope_of
 from tests.knowledge.sources.building import sync_run
+from work.models import Job
+from work.runner import slice_run
 
 FORM = {
     "name": "shelf",
@@ -76,7 +81,9 @@ def test_faults_of_a_description_stand_beside_it(owner, own_set):
     response = add(owner, **values, rest_description='label = "x"\nsign_in = ["none"]\nlists = []')
 
     assert response.status_code == 200
-    assert "may be empty" in str(response.context["adminform"].form.errors["rest_description"])
+    assert "Line 3, lists: A description needs at least one list" in str(
+        response.context["adminform"].form.errors["rest_description"]
+    )
 
 
 @pytest.mark.parametrize(
@@ -138,7 +145,9 @@ def test_the_page_of_a_source_tests_it_and_shows_what_waits(owner, own_set, shel
     source = Source.objects.get(name="shelf")
     client, own = signed_in(owner), f"/admin/knowledge/source/{source.pk}"
     page = client.post(f"{own}/test/", follow=True).content.decode()
-    assert "The source can be read. · address allowed: works · connect: works" in page
+    assert "The source can be read." in page
+    assert "Address allowed: works" in page
+    assert page.index(f"{own}/test/") < page.index("The source can be read.")
     for _ in range(2):
         client.post(f"{own}/run/")
         sync_run(job_id=IngestJob.objects.filter(source=source).latest("pk").pk)
@@ -392,7 +401,7 @@ def test_labels_that_a_form_declares_begin_with_a_capital(owner, own_set, shelf)
 def test_people_are_told_which_folders_they_may_use(administrator, owner, stranger, own_set, shelf):
     def help_for(person):
         form = signed_in(person).get("/admin/knowledge/source/add/").context["adminform"].form
-        return form.fields["location"].help_text
+        return BeautifulSoup(form.fields["location"].help_text, "html.parser").select_one("[data-kind=folder]").text
 
     kept = f"{shelf}-for-administrators"
     SourcePlace.objects.create(tenant=owner.tenant, location=kept, for_owners=False)
@@ -449,3 +458,70 @@ def test_a_source_whose_host_was_withdrawn_says_so_and_can_be_changed(owner, own
     assert saved.status_code == 302, saved.context["adminform"].form.errors
     source.refresh_from_db()
     assert source.schedule == "weekly"
+
+
+def test_what_would_come_in_stands_below_its_button_with_its_time(owner, own_set, shelf):
+    add(owner, location=shelf, include="")
+    client, own = signed_in(owner), f"/admin/knowledge/source/{Source.objects.get(name='shelf').pk}"
+
+    answer = client.post(f"{own}/preview/", follow=True)
+
+    assert answer.redirect_chain[-1][0].endswith("#source-trial")
+    trial = BeautifulSoup(answer.content, "html.parser").select_one("#source-trial")
+    assert "1 document would come in." in trial.text
+    assert [entry.text for entry in trial.select("li")] == ["a.md"]
+    assert trial.select_one("time[data-ago]")
+    other = client.get("/admin/knowledge/source/add/").content.decode()
+    assert "1 document would come in." not in other
+
+
+def test_a_count_that_goes_on_is_followed_on_the_page(owner, own_set, shelf, monkeypatch):
+    monkeypatch.setattr("knowledge.services.sources.trials.PREVIEW_SECONDS", -1.0)
+    add(owner, location=shelf, include="")
+    client, own = signed_in(owner), f"/admin/knowledge/source/{Source.objects.get(name='shelf').pk}"
+
+    page = client.post(f"{own}/preview/", follow=True).content.decode()
+
+    assert "Counting: 0 documents so far" in page
+    assert 'data-live data-open="1"' in page
+    slice_run(job_id=Job.objects.get(kind="knowledge.count_source").pk)
+    page = client.get(f"{own}/change/").content.decode()
+    assert "1 document would come in." in page
+    assert "data-live" not in page
+
+
+def test_a_run_that_reached_nothing_says_that_it_failed_and_why(owner, own_set, shelf):
+    add(owner, location=shelf, include="")
+    source = Source.objects.get(name="shelf")
+    (Path(shelf) / "a.md").unlink()
+    Path(shelf).rmdir()
+    job = run_open(sources=[source], actor=owner, trigger="schedule")
+    sync_run(job_id=job.pk)
+
+    page = signed_in(owner).get(f"/admin/knowledge/source/{source.pk}/change/")
+
+    row = BeautifulSoup(page.content, "html.parser").select_one("[data-part=runs] tbody tr")
+    assert "Failed" in row.text
+    assert "no changes" not in row.text
+    assert "There is no such folder" in row.text
+
+
+def test_each_kind_says_what_its_location_is_like(owner, own_set, shelf):
+    page = BeautifulSoup(signed_in(owner).get("/admin/knowledge/source/add/").content, "html.parser")
+    texts = {help["data-kind"]: help.text for help in page.select(".rs-location")}
+
+    assert set(texts) == {value for value, _label in source_kinds()}
+    assert all(texts.values())
+    assert [help["data-kind"] for help in page.select(".rs-location:not([hidden])")] == ["folder"]
+    assert shelf.rsplit("/", 1)[0] in texts["folder"] or "/" in texts["folder"]
+    assert "s3://" in texts["storage"]
+
+
+def test_who_releases_folders_finds_the_page_from_the_refusal_and_others_do_not(owner, own_set, shelf):
+    admin = make_admin()
+
+    refused = str(add(admin, location="/etc").context["adminform"].form.errors["location"])
+    of_owner = str(add(owner, location="/etc").context["adminform"].form.errors["location"])
+
+    assert "/admin/knowledge/sourceplace/" in refused
+    assert "/admin/knowledge/sourceplace/" not in of_owner

@@ -69,7 +69,8 @@ django.setup()
 from knowledge.services.documents import upload_check
 for name in ("a.pdf", "a.xlsx", "a.pptx", "a.docx", "a.msg", "a.png"):
     upload_check(name=name, size_bytes=1)
-of_format = [name for name in ("pypdfium2", "openpyxl", "pptx", "docx", "oxmsg") if name in sys.modules]
+readers = ("pypdfium2", "openpyxl", "pptx", "docx", "oxmsg", "imapclient", "feedparser", "sqlalchemy")
+of_format = [name for name in readers if name in sys.modules]
 import ragsite.asgi
 heavy = [name for name in {HEAVY!r} if name in sys.modules]
 import ragsite.urls

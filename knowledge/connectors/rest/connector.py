@@ -198,7 +198,9 @@ class OwnConnector(RestConnector):
 
     kind = "rest"
     label = _("REST source")
-    location_help = _("The address of the interface, below which the description names its own.")
+    location_help = _(
+        "The address of the interface, such as https://courses.example.com/v1; the description names what is below it."
+    )
     settings_type = OwnSettings
     setting_fields = (
         SettingField(

@@ -6,23 +6,28 @@ templates, texts with expressions in braces (`address = "/pages/{item.id}"`). Na
 
 from __future__ import annotations
 
+import json
 import tomllib
+from collections.abc import Collection, Iterator
 from dataclasses import field, fields, is_dataclass
 from typing import Annotated, Any, Literal
 
 import jmespath
 from django.utils.translation import get_language
+from django.utils.translation import gettext as _
 from jmespath.exceptions import JMESPathError
-from pydantic import AfterValidator, Field
+from pydantic import AfterValidator, Field, TypeAdapter, ValidationError
 from pydantic.dataclasses import dataclass as checked_dataclass
 
+from accounts.value_faults import faults_of
+from knowledge.connectors.rest.faults import expression_told, faults_told, toml_told
 from knowledge.connectors.rest.templates import template_faults
 from knowledge.connectors.rest.texts import FORMATS
 from knowledge.rest_errors import RestDescriptionError
-from knowledge.types import STRICT, strictly
-from ragcore.errors import InvalidOptionsError
+from knowledge.types import STRICT
 
 MAX_DESCRIPTION = 20_000  # characters
+Fault = tuple[tuple[str, ...], str]  # the keys that lead to it, and what is wrong
 Name = Annotated[str, Field(pattern=r"^[a-z][a-z0-9_]{0,31}$")]
 Words = str | dict[Literal["en", "zh"], str]
 rest_part = checked_dataclass(frozen=True, slots=True, kw_only=True, config=STRICT)
@@ -33,7 +38,7 @@ def _expression(text: str) -> str:
     try:
         jmespath.compile(text or "@")
     except (JMESPathError, RecursionError) as problem:
-        raise ValueError(" ".join(str(problem).split())[:200]) from None
+        raise ValueError(expression_told(text, problem)) from None
     return text
 
 
@@ -216,66 +221,89 @@ def description_parse(text: str) -> Description:
     try:
         values = tomllib.loads(text)
     except (tomllib.TOMLDecodeError, RecursionError) as problem:
-        raise RestDescriptionError("toml", problem=str(problem)[:200]) from None
+        raise RestDescriptionError("toml", problem=toml_told(text, problem)) from None
     try:
-        description: Description = strictly(Description, values)
-    except (InvalidOptionsError, TypeError, ValueError) as problem:
-        details = getattr(problem, "data", {}).get("faults") or [str(problem)[:200]]
-        raise RestDescriptionError("faults", faults=list(details)[:10]) from None
-    if faults := [*_faults(description)]:
-        raise RestDescriptionError("faults", faults=faults[:10])
+        plain = json.dumps(values)
+    except TypeError:  # TOML has days and times, descriptions have none
+        raise RestDescriptionError("toml", problem=_("Days and times stand between quotation marks.")) from None
+    try:
+        description = _DESCRIPTIONS.validate_json(plain)
+    except ValidationError as problem:
+        faults = faults_of(problem.errors(include_url=False))
+    else:
+        faults = [*_faults(description)]
+    if faults:
+        raise RestDescriptionError("faults", faults=faults_told(text, values, faults, keys=_KEYS))
     return description
 
 
-def _faults(description: Description) -> list[str]:
+_DESCRIPTIONS: TypeAdapter[Description] = TypeAdapter(Description)
+_PARTS = (Description, Parameter, Paging, Request, Since, Each, Children, Comments, Attachments, ItemList, Webhook)
+_KEYS = sorted({entry.name for part in _PARTS for entry in fields(part)})
+
+
+def _faults(description: Description) -> Iterator[Fault]:
     """What types cannot say."""
-    faults = []
-    names = {parameter.name for parameter in description.parameters}
     lists = [item_list.name for item_list in description.lists]
-    if not lists or not description.sign_in:
-        faults.append("lists, sign_in: neither may be empty")
-    if len(set(lists)) != len(lists):
-        faults.append("lists: two have one name")
+    if not lists:
+        yield ("lists",), _("A description needs at least one list: begin it with [[lists]].")
+    if not description.sign_in:
+        yield ("sign_in",), _('At least one is needed; ["none"] where nobody signs in.')
+    for number, name in enumerate(lists):
+        if name in lists[:number]:
+            yield ("lists", str(number), "name"), _("Another list has this name. Give each a name of its own.")
     if "header" in description.sign_in and not description.header:
-        faults.append("header: the sign-in needs its name")
+        yield ("sign_in",), _('“header” needs the name of the header, too: header = "X-Api-Key".')
     if {"oauth2", "feishu"} & set(description.sign_in) and not description.token_address:
-        faults.append("token_address: the sign-in needs it")
-    for item_list in description.lists:
-        where = f"lists.{item_list.name}"
-        if bool(item_list.text) == bool(item_list.file):
-            faults.append(f"{where}: needs either text or file")
-        if item_list.each and item_list.each.parameter and item_list.each.parameter not in names:
-            faults.append(f"{where}.each: there is no parameter {item_list.each.parameter!r}")
-        if item_list.each and not (item_list.each.parameter or item_list.each.request):
-            faults.append(f"{where}.each: needs parameter or request")
-        if item_list.since and not item_list.changed:
-            faults.append(f"{where}.since: needs changed")
-        if item_list.parent_list and item_list.parent_list not in lists:
-            faults.append(f"{where}.parent_list: there is no list {item_list.parent_list!r}")
-        faults += [f"{where}: {fault}" for request in _requests(item_list) for fault in _paging_faults(request.paging)]
-    return faults
+        yield ("sign_in",), _('This sign-in needs the address that gives tokens, too: token_address = "…".')
+    names = {parameter.name for parameter in description.parameters}
+    for number, item_list in enumerate(description.lists):
+        for place, words in _list_faults(item_list, names, lists):
+            yield ("lists", str(number), *place), words
 
 
-def _requests(part: Any) -> list[Request]:
-    """All requests in a part of a description."""
+def _list_faults(item_list: ItemList, parameters: Collection[str], lists: Collection[str]) -> Iterator[Fault]:
+    if bool(item_list.text) == bool(item_list.file):
+        yield (), _("A list needs either “text”, a template of the document, or “file”, the address of its bytes.")
+    each = item_list.each
+    if each and each.parameter and each.parameter not in parameters:
+        yield (
+            ("each", "parameter"),
+            _("There is no parameter “%(name)s”. There are: %(names)s.")
+            % {"name": each.parameter, "names": ", ".join(sorted(parameters)) or "–"},
+        )
+    if each and not (each.parameter or each.request):
+        yield ("each",), _("It needs “parameter”, whose values are entered, or “request”, which finds them.")
+    if item_list.since and not item_list.changed:
+        yield ("since",), _("It needs “changed”, too: the expression that finds when an object has changed.")
+    if item_list.parent_list and item_list.parent_list not in lists:
+        yield (
+            ("parent_list",),
+            _("There is no list “%(name)s”. There are: %(names)s.")
+            % {"name": item_list.parent_list, "names": ", ".join(lists)},
+        )
+    for place, request in _requests(item_list):
+        for words in _paging_faults(request.paging):
+            yield (*place, "paging"), words
+
+
+def _requests(part: Any, place: tuple[str, ...] = ()) -> list[tuple[tuple[str, ...], Request]]:
+    """All requests in a part of a description, each with its place."""
     if isinstance(part, Request):
-        return [part]
+        return [(place, part)]
     if not is_dataclass(part):
         return []
-    return [request for entry in fields(part) for request in _requests(getattr(part, entry.name))]
+    return [request for entry in fields(part) for request in _requests(getattr(part, entry.name), (*place, entry.name))]
 
 
-def _paging_faults(paging: Paging) -> list[str]:
-    needs = {"page": "parameter", "offset": "parameter", "cursor": "parameter"}
-    nexts = ("next", "cursor", "merge", "delta")
-    faults = []
-    if (name := needs.get(paging.kind)) and not getattr(paging, name):
-        faults.append(f"paging by {paging.kind} needs {name}")
-    if paging.kind in nexts and not paging.next:
-        faults.append(f"paging by {paging.kind} needs next")
+def _paging_faults(paging: Paging) -> Iterator[str]:
+    kind = {"kind": paging.kind}
+    if paging.kind in ("page", "offset", "cursor") and not paging.parameter:
+        yield _("Paging by “%(kind)s” needs “parameter”: the part of the query that says which page.") % kind
+    if paging.kind in ("next", "cursor", "merge", "delta") and not paging.next:
+        yield _("Paging by “%(kind)s” needs “next”: the expression that finds the next page in an answer.") % kind
     if paging.kind == "delta" and not paging.delta:
-        faults.append("paging by delta needs delta")
-    return faults
+        yield _("Paging by “delta” needs “delta”: the expression that finds the address of the next run.")
 
 
 def spoken(words: Words) -> str:

@@ -10,8 +10,11 @@ from typing import Any
 from urllib.parse import quote
 
 import jmespath
+from django.utils.translation import gettext as _
 from jmespath.exceptions import JMESPathError
 from jmespath.parser import ParsedResult
+
+from knowledge.connectors.rest.faults import expression_told
 
 DEEPEST = 20  # lists in lists
 MAX_VALUE = 2_000_000  # characters of one value in a text
@@ -101,11 +104,14 @@ def template_faults(template: str, *, formats: Collection[str]) -> str:
     for match in _BRACES.finditer(template):
         expression, kind = _with_format(match[1])
         if kind and not kind.startswith("$") and kind not in formats:
-            return f"there is no format {kind!r}; there are {', '.join(formats)}"
+            return _("There is no format “%(name)s”. There are: %(names)s.") % {
+                "name": kind,
+                "names": ", ".join(formats),
+            }
         try:
             compiled(expression)
         except (JMESPathError, RecursionError) as problem:
-            return f"{{{expression}}}: {' '.join(str(problem).split())[:160]}"
+            return expression_told(expression, problem)
     return ""
 
 

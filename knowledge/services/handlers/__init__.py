@@ -6,6 +6,7 @@ from knowledge.services.handlers.changes import (
     attributes_seed,
     handlers_apply,
     handlers_seed,
+    security_settle,
 )
 from knowledge.services.handlers.indentation import document_nest, text_nest, version_nest
 from knowledge.services.handlers.rules import (
@@ -19,6 +20,7 @@ from knowledge.services.handlers.rules import (
     template_check,
     version_key,
 )
+from knowledge.services.handlers.security import security_hold, security_release
 
 __all__ = [
     "HandlerOutcome",
@@ -33,6 +35,9 @@ __all__ = [
     "handlers_seed",
     "pattern_check",
     "arrival_apply",
+    "security_hold",
+    "security_release",
+    "security_settle",
     "series_settle",
     "template_check",
     "text_nest",

@@ -38,7 +38,14 @@ from knowledge.services.handlers.rules import (
     mapped_review_date,
     newer_in_series,
 )
-from knowledge.services.handlers.security import says_anything, security_said, security_write
+from knowledge.services.handlers.security import (
+    LIVE,
+    says_anything,
+    security_hold,
+    security_release,
+    security_said,
+    security_write,
+)
 from knowledge.services.relations.statements import statements_write
 from ragcore.errors import RagError
 
@@ -109,18 +116,39 @@ def arrival_apply(document: Document, *, sent_clearance: int) -> None:
     review_date_write(document, mapped_review_date(handler, plain.metadata))
 
 
-def item_readers_apply(document: Document, *, readers: Sequence[str]) -> bool:
+def item_readers_apply(document: Document, *, readers: Sequence[str], with_content: bool = False) -> bool:
     """Write on a locked document who may read it as the connector of its source says; whether that was other people.
 
-    The caller advances the epoch.
+    `with_content`: other content comes along, or may; see security_hold. The caller advances the epoch.
     """
     before = document.source_readers_id
+    if with_content:
+        security_hold(document)
+    else:
+        security_release(document)
     noted = {**document.handled.get("security", {}), "item": sorted(set(readers))}
     document.handled = {**document.handled, "security": noted}
+    _security_again(document)
+    return document.source_readers_id != before
+
+
+def security_settle(*, document_ids: Sequence[int]) -> None:
+    """Versions have gone live: who was to read them, and nobody before, reads them from now on.
+
+    Call it in the transaction that switches them; the caller advances the epoch.
+    """
+    rows = Document.objects.select_for_update(of=("self",)).select_related("source__handler", "source__owner")
+    waiting = rows.filter(pk__in=document_ids, handled__security__has_key=LIVE)
+    for document in waiting.order_by("pk"):
+        if security_release(document):
+            _security_again(document)
+
+
+def _security_again(document: Document) -> None:
+    """Write who may read a document by what is noted of it."""
     row = document.source.handler
     handler = Handler() if row is None else handler_value(row)
     _security(document, handler, document_without_handler(document), rule=None, is_read=False)
-    return document.source_readers_id != before
 
 
 def _security(

@@ -7,6 +7,9 @@ of both the stricter one holds.
 
 `Document.handled["security"]` remembers what was written, so that a later value of the source takes its place. Where
 keepers have changed the clearance since, the source only raises it.
+
+What a source says together with another content counts at once where it is stricter. Where it lets more people in, it
+counts from when that content is live: until then the content before it is what they would read (`security_hold`).
 """
 
 from __future__ import annotations
@@ -26,12 +29,13 @@ from knowledge.models import Document, ReaderList, Source
 from knowledge.seeds import seed_security_levels
 from knowledge.services.floors import source_floor
 from knowledge.services.handlers.rules import CLEARANCE, READERS, SECURITY_TARGETS
-from knowledge.services.reader_lists import item_readers_ensure, source_readers_ensure
+from knowledge.services.reader_lists import NamedReaders, item_readers_ensure, source_readers_ensure
 from knowledge.types import SourceOptions, strictly
 from notifications.kinds import notification_kind
 from notifications.models import Notification
 from notifications.services import notification_send
 
+LIVE = "live"  # in the notes: whom the source named for the live version, while a newer one is on its way
 UNREAD = notification_kind(
     "source.security_unread",
     gettext_noop("Source “%(source)s” gives security levels that cannot be read, such as “%(value)s”."),
@@ -107,6 +111,27 @@ def says_anything(document: Document, field_map: Mapping[str, str], *, rule: Any
     return rule is not None or "security" in document.handled or bool(SECURITY_TARGETS & set(field_map.values()))
 
 
+def security_hold(document: Document) -> None:
+    """Other content of a locked document arrives: until it is live, nobody new reads what is live now. Not saved."""
+    noted = document.handled.get("security")
+    if noted and document.live_version_id is not None and LIVE not in noted:
+        named = {name: noted[name] for name in ("item", "acl") if name in noted}
+        document.handled = {**document.handled, "security": {**noted, LIVE: named}}
+
+
+def security_release(document: Document) -> bool:
+    """The end of security_hold, once the newest version is the live one; whether anything ended. Not saved."""
+    noted = document.handled.get("security", {})
+    if LIVE not in noted:
+        return False
+    newest = document.versions.filter(withdrawn=None).order_by("-number").values_list("pk", flat=True).first()
+    if newest != document.live_version_id:
+        return False
+    rest = {name: value for name, value in noted.items() if name != LIVE}
+    document.handled = {**document.handled, "security": rest}
+    return True
+
+
 def security_write(document: Document, security: SecuritySaid, *, sent_clearance: int | None = None) -> None:
     """Write on a locked document what its source says about who may read it. Idempotent.
 
@@ -117,7 +142,7 @@ def security_write(document: Document, security: SecuritySaid, *, sent_clearance
     clearance, unread = _clearance(document, security, noted, sent_clearance)
     before = (document.clearance, document.source_readers_id)
     document.clearance = clearance[0]
-    row = document.source_readers = _readers(document, security)
+    row = document.source_readers = _readers(document, security, noted.get(LIVE))
     record = {
         "sent": sent_clearance,
         "wrote": clearance[1],
@@ -125,6 +150,7 @@ def security_write(document: Document, security: SecuritySaid, *, sent_clearance
         "unread": unread,
         "acl": security.readers,
         "item": security.item,
+        LIVE: noted.get(LIVE),
     }
     record = {name: value for name, value in record.items() if value not in (None, "", 0) or name == "wrote"}
     document.handled = {name: value for name, value in document.handled.items() if name != "security"}
@@ -139,12 +165,16 @@ def security_write(document: Document, security: SecuritySaid, *, sent_clearance
         _tell(document.source, UNKNOWN, row.unknown[0])
 
 
-def _readers(document: Document, security: SecuritySaid) -> ReaderList | None:
+def _readers(document: Document, security: SecuritySaid, live: Mapping[str, Any] | None) -> ReaderList | None:
     """The list of those whom the source names: by its connector, by a field that its handler maps, or by both."""
     field_value = security.readers if security.maps_readers else None
-    if security.item is not None:
-        return item_readers_ensure(source=document.source, readers=security.item, field_value=field_value)
-    return source_readers_ensure(tenant_id=document.tenant_id, value=field_value)
+    before = None
+    if live is not None:
+        before = NamedReaders(item=live.get("item"), field_value=live.get("acl") if security.maps_readers else None)
+    if security.item is None and before in (None, NamedReaders(field_value=field_value), NamedReaders()):
+        return source_readers_ensure(tenant_id=document.tenant_id, value=field_value)
+    named = NamedReaders(item=security.item, field_value=field_value)
+    return item_readers_ensure(source=document.source, named=named, live=before)
 
 
 def _clearance(
@@ -163,6 +193,9 @@ def _clearance(
         return (max(document.clearance, floor), None), ""
     clearance = max([floor if values and not unread else usual, *readable_levels])
     is_theirs = document.clearance == (usual if wrote is None else wrote)  # nobody has changed it since
+    if is_theirs and LIVE in noted:
+        clearance = max(clearance, document.clearance)
+        return (clearance, clearance), unread
     return (clearance if is_theirs else max(document.clearance, clearance), clearance if values else None), unread
 
 

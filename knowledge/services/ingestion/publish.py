@@ -29,7 +29,7 @@ from knowledge.model_registry import tokenizer
 from knowledge.models import Chunk, Document, DocumentVersion, EmbedderSwitch, IngestItem, RepresentationRetry
 from knowledge.queue import FILL_VECTORS, READ_ENTITIES, RECORD_DUPLICATES, REFRESH_INDEXES, enqueue_on_commit
 from knowledge.selectors.lexicon import lexicon_of_index
-from knowledge.services.handlers import series_settle
+from knowledge.services.handlers import security_settle, series_settle
 from knowledge.services.ingestion.chunk_and_represent import PreparedVersion
 from knowledge.services.ingestion.item_state import items_held
 from knowledge.services.ingestion.rendition import rendition_enqueue
@@ -238,6 +238,7 @@ def _afterwards(tenant_id: int, batch: Sequence[PublishableVersion]) -> None:
     if in_series := [publishable.version.document_id for publishable in batch if publishable.version.document.series]:
         series_settle(document_ids=in_series)
     ids = [publishable.version.document_id for publishable in batch]
+    security_settle(document_ids=ids)
     epoch_advance(tenant_id=tenant_id, documents={*ids, *relations_settle(tenant_id=tenant_id, document_ids=ids)})
     for publishable in batch:
         rendition_enqueue(publishable.version)

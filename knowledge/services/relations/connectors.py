@@ -8,15 +8,31 @@ from typing import Any
 
 from django.db import transaction
 
-from knowledge.connectors.items import Item
+from knowledge.connectors.items import Item, ItemRelation
 from knowledge.indexes.corpus_epoch import epoch_advance
 from knowledge.indexes.lexical_statistics import statistics_lock
 from knowledge.models import Document, DocumentRelation, Source
+from knowledge.relation_kinds import KINDS
+from knowledge.services.relations.keys import reference_key
 from knowledge.services.relations.statements import Statement, statements_write
 from knowledge.services.relations.targets import relations_settle
 
 Origin = DocumentRelation.Origin
 Writing = Callable[[], AbstractContextManager[Any]]
+
+
+def stated_by_item(*, source_id: int, item: Item) -> set[tuple[str, str]]:
+    """Kind and key of each relation of an item, as they are stored."""
+    stated = {(relation.kind, _key(relation, source_id)) for relation in item.relations if relation.kind in KINDS}
+    return {(kind, key) for kind, key in stated if key}
+
+
+def _key(relation: ItemRelation, source_id: int) -> str:
+    return reference_key(_reference(relation), source_id=source_id)
+
+
+def _reference(relation: ItemRelation) -> str:
+    return f"item: {relation.external_id}"
 
 
 def item_relations_write(*, source: Source, item: Item, writing: Writing = transaction.atomic) -> None:
@@ -31,9 +47,7 @@ def item_relations_write(*, source: Source, item: Item, writing: Writing = trans
     document = rows.first()
     if document is None:
         return
-    statements = [
-        Statement(kind=relation.kind, reference=f"item: {relation.external_id}") for relation in item.relations
-    ]
+    statements = [Statement(kind=relation.kind, reference=_reference(relation)) for relation in item.relations]
     with writing():
         statistics_lock(tenant_id=source.tenant_id)
         if not statements_write(document=document, origin=Origin.CONNECTOR, statements=statements):

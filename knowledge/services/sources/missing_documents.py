@@ -6,7 +6,8 @@ spares it; what turns up again waits no more.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 
 from django.db import transaction
@@ -15,8 +16,8 @@ from accounts.errors import NotFoundError
 from accounts.models import User
 from accounts.scope import Scope
 from accounts.services import audit_record
+from knowledge.connector_errors import NotDeletedError
 from knowledge.connectors.items import ListEnd
-from knowledge.errors import NotDeletedError
 from knowledge.models import DeletionHold, Document, Source
 from knowledge.selectors.sets import source_managed
 from knowledge.services.deletion import documents_withdraw
@@ -49,17 +50,21 @@ def missing_settle(
     *,
     source: Source,
     options: SourceOptions,
-    present: Collection[int],
+    present: AbstractSet[int],
     removed: Sequence[str],
     end: ListEnd | None,
     is_complete: bool,
+    known: AbstractSet[int] | None = None,
 ) -> MissingResult:
     """Delete what is gone, or hold it back. `present`: keys of the items that are there.
 
-    Gone is what a list of changes names, or what a whole list does not.
+    Gone is what a list of changes names, or what a whole list does not. `known`: keys of all documents that were here
+    before the list; where all are there, nobody looks through the rows.
     """
     is_whole = end is None or end.is_full
     hold = DeletionHold.objects.filter(source=source).first()
+    if is_whole and hold is None and known is not None and known <= present and not removed:
+        return MissingResult()
     waiting = frozenset(hold.documents if hold else ())
     spared = frozenset(hold.spared if hold else ())
     missing, total = _missing(source, present=present, removed=removed, is_whole=is_whole, waiting=waiting)
@@ -78,8 +83,30 @@ def missing_settle(
     return MissingResult(note=NotDeletedError() if not is_complete else NotDeletedError("empty"))
 
 
+def missing_tell(
+    *,
+    source: Source,
+    present: AbstractSet[int],
+    removed: Sequence[str],
+    end: ListEnd | None,
+    is_complete: bool,
+    known: AbstractSet[int] | None = None,
+) -> RagError | None:
+    """How many documents are gone from a source that is not set to delete them; None: none, or nobody can tell.
+
+    As missing_settle.
+    """
+    is_whole = end is None or end.is_full
+    if not is_complete or (is_whole and not present) or not (is_whole or removed):
+        return None
+    if is_whole and known is not None and known <= present:
+        return None
+    missing, _total = _missing(source, present=present, removed=removed, is_whole=is_whole, waiting=frozenset())
+    return NotDeletedError("off", missing=len(missing)) if missing else None
+
+
 def _missing(
-    source: Source, *, present: Collection[int], removed: Sequence[str], is_whole: bool, waiting: frozenset[int]
+    source: Source, *, present: AbstractSet[int], removed: Sequence[str], is_whole: bool, waiting: frozenset[int]
 ) -> tuple[frozenset[int], int]:
     """Ids of the documents that are gone, and how many the source has."""
     removed_keys = frozenset(map(item_key, removed))
@@ -94,7 +121,7 @@ def _missing(
     return frozenset(missing), total
 
 
-def _back(source: Source, present: Collection[int], spared: frozenset[int]) -> frozenset[int]:
+def _back(source: Source, present: AbstractSet[int], spared: frozenset[int]) -> frozenset[int]:
     """Those of the spared documents that the source lists again."""
     if not spared:
         return frozenset()

@@ -28,13 +28,14 @@ from knowledge.models import Document, IngestJob, Source
 from knowledge.services.composition import glob_matches
 from knowledge.services.documents import items_add, job_work, upload_check
 from knowledge.services.handlers import Handler, arrival_refusal, handler_value
+from knowledge.services.handlers.security import LIVE
 from knowledge.services.names import document_rename
 from knowledge.services.registration import Arrival, document_register
 from knowledge.services.relations.connectors import item_relations_write
 from knowledge.services.sources.item_faults import RunFaults, is_passing
 from knowledge.services.sources.item_readers import item_readers_write
 from knowledge.services.sources.known_items import KnownItems, item_key, readers_of_item, stamp_of
-from knowledge.services.sources.missing_documents import hold_end, missing_settle
+from knowledge.services.sources.missing_documents import hold_end, missing_settle, missing_tell
 from knowledge.services.sources.sync_runs import RunReport, stored_error
 from knowledge.types import SourceOptions, strictly
 from ragcore.errors import RagError
@@ -87,6 +88,8 @@ class ItemSync:
     def take(self, item: Listed) -> bool:
         """Process one item; False if the limit of the source is reached. Raises SourceBusyError."""
         match item:
+            case Item():
+                return self._take_present(item) if self._is_wanted(item.external_id) else True
             case ListEnd():
                 self._end = item
             case RemovedItem():
@@ -100,8 +103,6 @@ class ItemSync:
                 self.report.found += 1
                 self._present.add(item_key(item.path))  # it is there, though it cannot be taken
                 self._refuse(item.path, item.error)
-            case Item() if self._is_wanted(item.external_id):
-                return self._take_present(item)
         return True
 
     def _take_present(self, item: Item) -> bool:
@@ -110,9 +111,16 @@ class ItemSync:
             self._note(LimitReachedError("documents", limit=self.options.max_documents))
             return False
         self._present.add(item_key(item.external_id))
+        self.report.found += 1
+        is_unchanged, is_related_alike = self.known.is_unchanged(item), self.known.is_related_alike(item)
+        if is_unchanged and is_related_alike and not self.rereads:
+            self._clear(item.external_id)
+            return True
         try:
-            self._take(item)
-            item_relations_write(source=self.source, item=item, writing=partial(job_writing, self.work))
+            if self.rereads or not is_unchanged:
+                self._take(item)
+            if not is_related_alike:
+                item_relations_write(source=self.source, item=item, writing=partial(job_writing, self.work))
         except UNWANTED:
             self.report.left_out += 1
         except SourceBusyError:
@@ -123,17 +131,13 @@ class ItemSync:
             self._refuse(item.external_id, ItemUnreadableError(), passing=is_passing(error))
         else:
             self._clear(item.external_id)
-        self.report.found += 1
         return True
 
     def finish(self) -> None:
         """Call workers for the remaining versions; delete missing documents if the source is set to do so."""
         if self._versions > self._called_for:
             self._call_workers()
-        if self.options.delete_missing:
-            self._settle_missing()
-        else:
-            hold_end(source_id=self.source.pk)
+        self._settle_missing()
         is_whole = self._is_complete and (self._end is None or self._end.is_full)
         with job_writing(self.work):
             self.faults.store(cleared=self._cleared, is_whole=is_whole)
@@ -153,19 +157,19 @@ class ItemSync:
         return included and not (self.options.exclude and glob_matches(path, self.options.exclude))
 
     def _take(self, item: Item) -> None:
-        if not self.rereads and self.known.is_unchanged(item):
-            return
         if item.was:
             self._move(item)
         document = self.known.document(item.external_id)
-        self._readers(document, item)
         last = stamp_of(document) if not self.rereads else {}
         if last and last == item.stamp:
+            self._readers(document, item)
             return
+        self._readers(document, item, with_content=True)
         self._check(item)
         self.before_read()
         fetched = item.read(last)
         if fetched is None:
+            self._readers(document, item)
             return
         upload_check(name=fetched.name, size_bytes=len(fetched.content))
         sha256 = hashlib.sha256(fetched.content).hexdigest()
@@ -173,6 +177,7 @@ class ItemSync:
             with job_writing(self.work):
                 stamp_store(document_id=document.pk, stamp=fetched.stamp)
                 document_rename(document_id=document.pk, file_name=fetched.name, path=item.external_id)
+            self._readers(document, item)
             return
         self._register(item, fetched)
         self.has_changed = True
@@ -190,14 +195,20 @@ class ItemSync:
         ):
             raise refusal
 
-    def _readers(self, document: Document | None, item: Item) -> None:
-        """Who may read it there is written at once, also where nothing else has changed."""
+    def _readers(self, document: Document | None, item: Item, *, with_content: bool = False) -> None:
+        """Who may read it there is written at once, also where nothing else has changed.
+
+        `with_content`: its content may be another one; until that is live, nobody new reads the document.
+        """
         if document is None or item.readers is None:
             return
-        if readers_of_item(item) != document.handled.get("security", {}).get("item"):
-            with job_writing(self.work):
-                if item_readers_write(document_id=document.pk, readers=item.readers):
-                    epoch_advance(tenant_id=self.source.tenant_id, documents=[document.pk])
+        noted = document.handled.get("security", {})
+        if readers_of_item(item) == noted.get("item") and (with_content or LIVE not in noted):
+            return
+        with job_writing(self.work):
+            if item_readers_write(document_id=document.pk, readers=item.readers, with_content=with_content):
+                epoch_advance(tenant_id=self.source.tenant_id, documents=[document.pk])
+        document.refresh_from_db(fields=["handled"])
 
     def _register(self, item: Item, fetched: FetchedItem) -> None:
         arrival = Arrival(
@@ -250,17 +261,24 @@ class ItemSync:
         self._called_for = self._versions
 
     def _settle_missing(self) -> None:
-        settled = missing_settle(
-            source=self.source,
-            options=self.options,
-            present=self._present,
-            removed=self._removed,
-            end=self._end,
-            is_complete=self._is_complete,
-        )
-        self.report.deleted += settled.deleted
-        if settled.note is not None:
-            self._note(settled.note)
+        """Delete what is gone, or say that it is."""
+        listed: dict[str, Any] = {
+            "source": self.source,
+            "present": self._present,
+            "removed": self._removed,
+            "end": self._end,
+            "is_complete": self._is_complete,
+            "known": self.known.keys,
+        }
+        if self.options.delete_missing:
+            settled = missing_settle(options=self.options, **listed)
+            self.report.deleted += settled.deleted
+            note = settled.note
+        else:
+            hold_end(source_id=self.source.pk)
+            note = missing_tell(**listed)
+        if note is not None:
+            self._note(note)
 
     def _note(self, error: RagError) -> None:
         self.report.note(source=self.source.name, error=error)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from datetime import datetime
 from typing import Any
 
 from accounts.error_messages import error_message, stored_message
@@ -41,11 +42,16 @@ class TestStep:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Counted:
-    """How far a job has counted what would come in. `is_over`: it has ended; `fault`: why it could not list."""
+    """How far a job has counted what would come in. `is_over`: it has ended; `fault`: why it could not list.
+
+    `begun`, `ended`: when it was asked for, and when it ended.
+    """
 
     preview: Preview
     is_over: bool
     fault: str = ""
+    begun: datetime | None = None
+    ended: datetime | None = None
 
 
 # ── what will come in ───────────────────────────────────────────────────────────────────────────
@@ -99,7 +105,7 @@ def source_counted(*, scope: Scope, source_id: int) -> Counted | None:
     )
     fault = job.figures.get("fault", {})
     words = stored_message(fault["code"], fault["message"], fault.get("data")) if fault else ""
-    return Counted(preview=preview, is_over=not job.is_open, fault=words)
+    return Counted(preview=preview, is_over=not job.is_open, fault=words, begun=job.created, ended=job.finished)
 
 
 # ── test ────────────────────────────────────────────────────────────────────────────────────────

@@ -12,6 +12,7 @@ from knowledge.services import document_delete, retrieve
 from knowledge.services.relations.by_hand import relation_add
 from knowledge.types import Filters, RetrievalRequest
 from tests.chat.conftest import Api
+from tests.chat.mcp.conftest import called
 from tests.factories import ingest, make_set, make_user, scope_of
 
 TEXTS = {
@@ -165,3 +166,14 @@ async def test_a_page_of_results_says_what_replaces_a_hit(corpus):
     answer = await Api(corpus.key).post("/api/v1/rag/retrieve", body)
 
     assert [hit["replaced_by"]["title"] for hit in answer.json()["hits"]] == ["allowance-2026"]
+
+
+async def test_agents_are_told_what_replaces_a_hit(corpus):
+    older, newer = corpus.documents["allowance-2024"], corpus.documents["allowance-2026"]
+
+    answer = await called(corpus.key, "search", query="How much was the daily allowance for domestic trips in 2024?")
+
+    marked = [hit["replaced_by"] for hit in answer.structured_content["hits"] if hit["document_id"] == older.pk]
+    assert marked == [{"document_id": newer.pk, "title": newer.title, "external_id": newer.external_id}] * len(marked)
+    assert marked
+    assert f"replaced by {newer.title}, document_id {newer.pk}" in answer.content[0].text

@@ -14,7 +14,7 @@ from accounts.models import User
 from knowledge.connectors import FetchedItem, Item, ListEnd, RemovedItem
 from knowledge.connectors import base as registry
 from knowledge.connectors.base import Connector
-from knowledge.connectors.items import Listed, Stamp
+from knowledge.connectors.items import ItemRelation, Listed, Stamp
 from knowledge.models import Source
 from knowledge.services.sources import source_create
 from knowledge.types import STRICT
@@ -31,6 +31,7 @@ class Thing:
     version: int = 1
     readers: Sequence[str] | None = None
     fails: Exception | None = None
+    relations: Sequence[ItemRelation] = ()
 
 
 @dataclass
@@ -93,7 +94,14 @@ class ScriptedConnector(Connector):
     def _item(self, name: str, thing: Thing) -> Item:
         stamp = {"version": thing.version}
         read = partial(self._read, name, thing, stamp)
-        return Item(external_id=name, name=f"{name}.txt", stamp=stamp, read=read, readers=thing.readers)
+        return Item(
+            external_id=name,
+            name=f"{name}.txt",
+            stamp=stamp,
+            read=read,
+            readers=thing.readers,
+            relations=thing.relations,
+        )
 
     def _read(self, name: str, thing: Thing, stamp: Stamp, last: Stamp) -> FetchedItem | None:
         self.place.hook()

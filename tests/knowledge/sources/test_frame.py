@@ -8,8 +8,9 @@ import pytest
 from django.utils import timezone
 
 from knowledge.connector_errors import ItemOfSourceError, SourceBusyError, SourceUnreachableError
-from knowledge.models import Document, ItemFault, Source
-from knowledge.services.sources import pacing, source_run_start, source_update
+from knowledge.connectors.items import ItemRelation
+from knowledge.models import Document, DocumentRelation, ItemFault, Source
+from knowledge.services.sources import pacing, source_run_start, source_update, sync_items
 from knowledge.services.sources.item_faults import MOST_TRIES
 from knowledge.services.sources.known_items import KnownItems
 from knowledge.services.sources.pacing import Pace, opens_at
@@ -152,8 +153,7 @@ def test_options_that_take_other_items_make_the_next_list_a_whole_one(owner, pla
     assert place.reads == {"a": 1, "c": 1}
 
 
-def test_in_a_long_list_what_has_not_changed_is_known_without_looking_it_up(owner, place, monkeypatch):
-    monkeypatch.setattr("knowledge.services.sources.known_items.ONE_BY_ONE", 0)
+def test_in_a_whole_list_what_has_not_changed_is_known_without_looking_it_up(owner, place, monkeypatch):
     for name in ("a", "c"):
         place.put(name, f"Page {name}.", ["user:é", "group:x"])
     source = scripted_source(owner)
@@ -169,6 +169,51 @@ def test_in_a_long_list_what_has_not_changed_is_known_without_looking_it_up(owne
     assert looked_up == ["b", "c"]
     assert counts(job) == {"found": 3, "changed": 1, "unchanged": 2}
     assert Document.objects.get(external_id="c").source_readers.names == ["group:x"]
+
+
+def test_relations_count_also_where_the_item_is_the_same_and_cost_nothing_where_they_are(owner, place, monkeypatch):
+    place.things["a"].relations = [ItemRelation(kind="belongs_to", external_id="b")]
+    place.things["c"].relations = [ItemRelation(kind="links", external_id="a")]
+    source = scripted_source(owner)
+    run(owner, source)
+    place.things["a"].relations = [ItemRelation(kind="belongs_to", external_id="c")]
+    written = []
+    write = sync_items.item_relations_write
+    monkeypatch.setattr(
+        sync_items,
+        "item_relations_write",
+        lambda **values: written.append(values["item"].external_id) or write(**values),
+    )
+
+    run_as(owner, source, WHOLE_LIST)
+
+    assert written == ["a"]
+    assert related(source) == {("a", "belongs_to", "c"), ("c", "links", "a")}
+    place.things["c"].relations = ()
+    run_as(owner, source, WHOLE_LIST)
+    assert related(source) == {("a", "belongs_to", "c")}
+
+
+def related(source):
+    """What the source states: id, kind, id."""
+    rows = DocumentRelation.objects.filter(origin="connector", source__source=source)
+    return {
+        (id_there, kind, key.rpartition(":")[2])
+        for id_there, kind, key in rows.values_list("source__external_id", "kind", "target_key")
+    }
+
+
+def test_what_is_gone_from_a_source_that_deletes_nothing_is_told(owner, place):
+    source = scripted_source(owner)
+    run(owner, source)
+    place.remove("a")
+
+    job = run_as(owner, source, WHOLE_LIST)
+
+    assert here(source) == ["a", "b", "c"]
+    assert [note["message"][:42] for note in job.report["notes"]] == ["1 document is no longer in the source. It "]
+    place.put("a", "Page a is back.")
+    assert run_as(owner, source, WHOLE_LIST).report["notes"] == []
 
 
 # ── rests, rate, hours ──────────────────────────────────────────────────────────────────────────

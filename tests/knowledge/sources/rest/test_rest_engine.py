@@ -108,14 +108,23 @@ def test_a_system_that_somebody_describes_is_read(owner, course_source):
     [
         ("", "Paste a description"),
         ("label = ", "not TOML"),
-        ('label = "x"\nsign_in = ["none"]\nlists = []', "neither may be empty"),
-        (described().replace('id = "code"', 'id = "code["'), "lists.0.id"),
-        (described().replace("as markdown", "as prose"), "no format 'prose'"),
+        ('label = "x"\nsign_in = ["none"]\nlists = []', "Line 3, lists: A description needs at least one list"),
+        (described().replace('id = "code"', 'id = "code["'), "lists.courses.id: “code[”"),
+        (described().replace("as markdown", "as prose"), "no format “prose”"),
         (described().replace('version = "rev"', 'verson = "rev"'), "verson"),
-        (described('{ kind = "cursor" }'), "paging by cursor needs parameter"),
-        (described().replace("[lists.attachments]", 'file = "/x"\n[lists.attachments]'), "either text or file"),
+        (
+            described('{ kind = "cursor" }'),
+            "Line 13, lists.courses.request.paging: Paging by “cursor” needs “parameter”",
+        ),
+        (
+            described().replace("[lists.attachments]", 'file = "/x"\n[lists.attachments]'),
+            "lists.courses: A list needs either “text”",
+        ),
         (described() + "x" * 20_000, "20000 characters"),
-        (described().replace('["none", "bearer"]', '["header"]'), "header: the sign-in needs its name"),
+        (
+            described().replace('["none", "bearer"]', '["header"]'),
+            "Line 3, sign_in: “header” needs the name of the header",
+        ),
     ],
 )
 def test_a_faulty_description_is_refused_with_the_place_of_the_fault(connected, description, words):
