@@ -19,6 +19,7 @@ from ragcore.answerability.follow_up import tells_asked, tells_subject, without_
 from ragcore.answerability.own_line import lowered_line
 from ragcore.embedding.vectors import CachingEmbedder
 from ragcore.extractive.answer_patterns import spells_out
+from ragcore.extractive.contrasts import told_side
 from ragcore.extractive.document_wish import without_document_wish
 from ragcore.extractive.edition_changes import compared_editions
 from ragcore.extractive.sentences import read_statements
@@ -40,6 +41,7 @@ LEAST_RATE = 0.01  # of false refusals that were measured
 OTHER_DATES = 2  # of a document, from which its facts are of certain dates; one may tell when it was written
 NEAR_SHARE = 0.5  # of the best source's score
 RAISED = 0.4  # log-odds by which the line lies higher where no whole passage is near
+OF_SIDE = {"other": 0.3, "unsaid": 0.6}  # confidence at most, by which side of a thing is told
 SURE = 0.4  # probability from which sources answer although no passage is near by words or cosine
 
 
@@ -233,10 +235,11 @@ def verdict_by_sources(
     if judged.nearness.has_near_sentence:  # where its whole passage is not
         is_sure = is_sure or judged.score >= lowered_line(least, -RAISED)
     is_answerable = judged.is_answerable(least, retrieved.searched) if is_near else is_sure
+    told = _told_side(question, sources)
     return Verdict(
         is_answerable=is_answerable,
-        most_confidence=answer_confidence(judged.score),
-        is_certain=judged.score >= CERTAIN,
+        most_confidence=min(answer_confidence(judged.score), OF_SIDE.get(told, 1.0)),
+        is_certain=judged.score >= CERTAIN and told not in OF_SIDE,
         is_doubtful=judged.score < DOUBTFUL,
         earlier_question=earlier_question if is_told else "",
         inside=focus if is_told or is_inside else frozenset(),
@@ -261,6 +264,12 @@ def _judged_alone(question: str, sources: Sequence[Source], judge: Callable[...,
     judged = judge(without_document_wish(question), sources)
     editions = compared_editions(question_core(question), [source.passage for source in sources])
     return judged if editions is None else judged.without_reading()
+
+
+def _told_side(question: str, sources: Sequence[Source]) -> str:
+    """Which side of a thing the likeliest sentence tells of, where some sentence is about another than is asked for."""
+    tokenizer, embedder = model_registry.tokenizer(), CachingEmbedder(model_registry.embedder())
+    return told_side(question, read_statements(sources, tokenizer), embedder, tokenizer)
 
 
 def _is_surely_told(question: str, sources: Sequence[Source]) -> bool:

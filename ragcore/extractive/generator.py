@@ -12,6 +12,7 @@ import numpy as np
 
 from ragcore.extractive.answer_patterns import (
     asked_extent,
+    asks_course,
     asks_procedure,
     asks_several,
     cue_kind,
@@ -25,15 +26,15 @@ from ragcore.extractive.choice import (
     choose_sentences,
     defined_first,
     is_mail_head,
-    is_of_use,
     prefer_full_coverage,
     share_shown,
     stands_in_prose,
     with_rest_of_clause,
     with_tables,
 )
-from ragcore.extractive.choice_blocks import beside_row_blocks, supplement_blocks, whole_list_blocks
+from ragcore.extractive.choice_blocks import beside_row_blocks, beside_runs, supplement_blocks, whole_list_blocks
 from ragcore.extractive.comparison import asks_choice, compare_in_table, find_compared
+from ragcore.extractive.contrasts import by_side
 from ragcore.extractive.document_wish import asks_document, wants_version_of, without_document_wish
 from ragcore.extractive.edition_changes import changes_block
 from ragcore.extractive.editions import current_first, less_of_older, older_editions
@@ -80,8 +81,8 @@ from ragcore.extractive.spans import (
     choose_points,
     choose_runs,
     main_source,
-    paragraph_around,
     point_columns,
+    with_paragraph,
 )
 from ragcore.extractive.steps import find_procedure
 from ragcore.extractive.styles import quoted, shortened
@@ -97,20 +98,17 @@ from ragcore.ports import AnswerPart, Embedder, FloatArray, GenerationEvent, Gen
 from ragcore.text.question_core import question_core
 from ragcore.text.question_type import question_type
 from ragcore.text.tokenise import stop_words
+from ragcore.types import Source
 
 SPECIFIC = 9  # content words from which a question names many things
 FACTS = frozenset({"time", "number"})  # asked for in a sentence or two
 QUANTITY_WEIGHT = 4.0  # log-odds of a sentence with a figure of the things that are counted
 UNIT_WEIGHT = 6.0  # the same of one with a figure in a unit of the property that is asked for
-HELD = 0.85  # probability of the best sentence within an explanation from which nothing is added to it
 NAMED_COLUMNS = 450  # of a fact about a document that the question names
 POINTED_CHARACTERS = 700  # of what stands in a document that is asked for; of more the first sentences are enough
 DOUBTFUL = 0.5  # the same below which the passage is marked as the one that fits best, and its paragraph completed
-PARAGRAPH_COLUMNS = 500
 MORE_ACROSS = 2  # sentences of an answer from a source in the other language
 MORE_COLUMNS = 300  # of such an answer
-BESIDE = 0.05  # probability from which a sentence is added
-MOST_BESIDE = 3
 
 
 class ExtractiveGenerator:
@@ -229,12 +227,31 @@ class ExtractiveGenerator:
             + UNIT_WEIGHT * gives_unit(question, statements)
         )
         scores = less_of_older(question, statements, lift_reasons(question, statements, scores), older)
+        side = by_side(question, statements, scores, self._tokenizer)
+        blocks = self._by_scores(question, sources, features, side.scores, titles, words)
+        is_other = bool(blocks) and side.told == "other"
+        lead = [f"**{words.other_side.format(asked=side.asked, other=side.other)}**\n\n"] if is_other else []
+        return [*lead, *blocks]
+
+    def _by_scores(
+        self,
+        question: str,
+        sources: Sequence[Source],
+        features: SentenceFeatures,
+        scores: FloatArray,
+        titles: frozenset[str],
+        words: Wording,
+    ) -> list[str]:
+        """The blocks by how well each sentence answers: a row of codes, steps, a section, or sentences.
+
+        `scores`: float32[n], log-odds of the sentences of `features`; `titles`: titles that the question names.
+        """
+        statements = features.statements
         if asks_procedure(question) and (row := find_coded_row(question, statements, self._tokenizer)) is not None:
             return [found_rows_block(row, words)]
-        if (
-            asks_procedure(question)
-            and (procedure := find_procedure(question, statements, scores, self._tokenizer)) is not None
-        ):
+        if (asks_procedure(question) or asks_course(question)) and (
+            procedure := find_procedure(question, statements, scores, self._tokenizer)
+        ) is not None:
             return procedure_blocks(procedure, words)
         if not features.column("definition").any():
             section = find_section_answer(
@@ -366,29 +383,15 @@ class ExtractiveGenerator:
         )
         chances = {id(s): float(chance) for s, chance in zip(statements, chances_of(scores), strict=True)}
         if sum(chances[id(s)] for s in runs) < DOUBTFUL and runs and runs[0].source is choice.best.source:
-            runs = _with_paragraph(runs, choice.best, statements, question)
+            runs = with_paragraph(runs, choice.best, statements, question)
         quoted_runs = [
             replace(s, text=with_figure(question, s.text)) if s is choice.best else s
             for s in with_tables(runs, statements)
         ]
         coverage = sum(chances[id(s)] for s in runs)
         lead = [f"**{words.closest}**\n\n"] if coverage < DOUBTFUL else []
-        missing: list[Statement] = []
-        for statement in sorted(statements, key=lambda s: -chances[id(s)]):
-            if coverage >= HELD or len(missing) == MOST_BESIDE or chances[id(statement)] < BESIDE:
-                break
-            if statement not in runs and is_of_use(statement, question):
-                missing.append(statement)
-                coverage += chances[id(statement)]
+        missing = beside_runs(question, runs, statements, chances)
         block = [passage_block(quoted_runs, words)] if quoted_runs else []
         if not block:
             return []
         return [*lead, *block, *([supplement([[s] for s in missing], words)] if missing else [])]
-
-
-def _with_paragraph(
-    runs: Sequence[Statement], best: Statement, statements: Sequence[Statement], question: str
-) -> list[Statement]:
-    """The runs of the best sentence's source and the rest of its paragraph, in the order of the source."""
-    whole = paragraph_around(best, statements, question, most_columns=PARAGRAPH_COLUMNS)
-    return sorted({id(s): s for s in [*runs, *whole]}.values(), key=lambda s: s.position)

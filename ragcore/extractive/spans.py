@@ -39,6 +39,7 @@ CJK_SHARE = 0.7  # of these: Chinese says as much in fewer columns
 ENOUGH = 0.85  # of them
 SAME = 0.5  # Jaccard of the terms from which two points say the same
 MOST_COLUMNS = 1400  # of runs
+PARAGRAPH_COLUMNS = 500  # of the paragraph that completes runs
 LEAST_COLUMNS = 200  # of an explanation, as long as its section goes on
 _GOES_ON = re.compile(
     r"(?:however|therefore|thus|hence|moreover|furthermore|also|instead|otherwise|then|afterwards"
@@ -119,6 +120,14 @@ def paragraph_around(
     if sum(columns(s.text) for s in paragraph) <= most_columns:
         return paragraph
     return nearest(usable, np.array([s is best for s in usable], np.float32), most_columns=most_columns)
+
+
+def with_paragraph(
+    runs: Sequence[Statement], best: Statement, statements: Sequence[Statement], question: str
+) -> list[Statement]:
+    """The runs of the best sentence's source and the rest of its paragraph, in the order of the source."""
+    whole = paragraph_around(best, statements, question, most_columns=PARAGRAPH_COLUMNS)
+    return sorted({id(s): s for s in [*runs, *whole]}.values(), key=lambda s: s.position)
 
 
 def needs_before(text: str) -> bool:

@@ -1,0 +1,151 @@
+"""What a document says of the other side of a thing than the one that is asked about is no answer.
+
+"What was the ratio before the repair?": the sentence with the ratio after the repair shares every other word with the
+question, and stands behind any sentence that tells of the ratio and says nothing of the repair. Where nothing but the
+other side is told, the answer says so.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Literal
+
+import numpy as np
+import numpy.typing as npt
+
+from ragcore.extractive.answer_patterns import PATTERNS
+from ragcore.extractive.choice import is_of_use
+from ragcore.extractive.named import SIBLING
+from ragcore.extractive.sentence_meaning import meaning_scores
+from ragcore.extractive.sentence_model import SentenceScorer, compute_sentence_features
+from ragcore.extractive.sentences import Statement
+from ragcore.ports import Embedder, FloatArray, Tokenizer
+from ragcore.text.matching import keywords
+from ragcore.text.opposites import NamedSide, Standing, named_sides
+from ragcore.text.question_type import wanted
+
+Told = Literal["", "same", "unsaid", "other"]
+
+
+@dataclass(frozen=True, slots=True)
+class SideScores:
+    """Log-odds of sentences by the side that a question names."""
+
+    scores: FloatArray  # float32[n]
+    told: Told = ""  # by the likeliest sentence, "unsaid": not which side; "": no sentence is about the other one
+    asked: str = ""  # the word of the question for its side, where `told` is "other"
+    other: str = ""  # and that of the sentence
+
+
+@dataclass(frozen=True, slots=True)
+class _Standings:
+    """How each sentence stands to the sides that a question names."""
+
+    standings: list[Standing]
+    asked: dict[int, str] = field(default_factory=dict)  # place of a sentence about the other side -> the asked word
+    other: dict[int, str] = field(default_factory=dict)  # and its own
+
+
+def by_side(question: str, statements: Sequence[Statement], scores: FloatArray, tokenizer: Tokenizer) -> SideScores:
+    """The scores, far less for sentences about the other side, unless nothing else is told of the thing.
+
+    `scores`: float32[n], log-odds of the sentences. Where a sentence about the other side was the likeliest one, of the
+    others only those count that name the asked side and say something of the thing, or say as much of it.
+    """
+    sides = named_sides(question, tokenizer)
+    if not sides or not statements:
+        return SideScores(scores)
+    found = _standings(sides, statements, tokenizer)
+    usable = [at for at in range(len(statements)) if is_of_use(statements[at], question)] or [int(scores.argmax())]
+    others = [at for at in usable if found.standings[at] == "other"]
+    if not others:
+        return SideScores(scores)
+    is_other = np.array([standing == "other" for standing in found.standings])
+    best, best_other = (max(places, key=lambda at: float(scores[at])) for places in (usable, others))
+    if best != best_other:
+        return SideScores(_less(scores, is_other, best), _told(found.standings[best]))
+    rest = _rest(question, sides, tokenizer)
+    least = len(rest & _words(statements[best], tokenizer))
+    needs = {"same": min(least, 1), "none": max(least, 1), "other": len(rest) + 1}
+    fits = [
+        at
+        for at in usable
+        if len(rest & _words(statements[at], tokenizer)) >= needs[found.standings[at]]
+        and _has_kind(question, statements[at])
+    ]
+    same = (at for at in usable if found.standings[at] == "same" and at not in fits)
+    fits += [at for at in same if _is_beside(at, fits, statements)]
+    if not fits:
+        return SideScores(scores, "other", found.asked[best], found.other[best])
+    chosen = max(fits, key=lambda at: float(scores[at]))
+    kept = np.isin(np.arange(len(statements)), fits)
+    return SideScores(_less(scores, ~kept, chosen), _told(found.standings[chosen]))
+
+
+def told_side(question: str, statements: Sequence[Statement], embedder: Embedder | None, tokenizer: Tokenizer) -> Told:
+    """Which side the likeliest sentence tells of; "" where the question names none, or no sentence the other one."""
+    sides = named_sides(question, tokenizer)
+    if not sides or "other" not in _standings(sides, statements, tokenizer).standings:
+        return ""
+    words = SentenceScorer.shipped().scores(compute_sentence_features(question, statements, tokenizer))
+    scores = meaning_scores(question, statements, words, embedder, tokenizer)
+    return by_side(question, statements, scores, tokenizer).told
+
+
+def _standings(sides: Sequence[NamedSide], statements: Sequence[Statement], tokenizer: Tokenizer) -> _Standings:
+    found = _Standings(["none"] * len(statements))
+    for at, statement in enumerate(statements):
+        for side in sides:
+            standing, word = _standing(side, statement, tokenizer)
+            if standing == "other":
+                found.asked[at], found.other[at] = side.word, word
+            if standing == "other" or found.standings[at] == "none":
+                found.standings[at] = standing
+    return found
+
+
+def _standing(side: NamedSide, statement: Statement, tokenizer: Tokenizer) -> tuple[Standing, str]:
+    """The side that a sentence tells of: by its words, else together with the nearest heading that names one."""
+    if side.has_word(statement.text):
+        return side.mention_in(statement.text, tokenizer)
+    passage = statement.source.passage
+    headings = (statement.heading, *reversed(passage.heading_path))  # a title names more than one side's matters
+    heading = next((text for text in headings if text not in ("", passage.title) and side.has_word(text)), "")
+    return side.mention_in(f"{heading} {statement.text}", tokenizer) if heading else ("none", "")
+
+
+def _less(scores: FloatArray, is_less: npt.NDArray[np.bool_], chosen: int) -> FloatArray:
+    """The same scores, some of them far below that of the chosen sentence."""
+    return np.asarray(np.where(is_less, np.minimum(scores, scores[chosen]) - SIBLING, scores), np.float32)
+
+
+def _told(standing: Standing) -> Told:
+    return "same" if standing == "same" else "unsaid"
+
+
+def _rest(question: str, sides: Sequence[NamedSide], tokenizer: Tokenizer) -> frozenset[str]:
+    """The question's words for the thing itself, without those for its side: the ratio, not the repair."""
+    bound = frozenset[str]().union(*(side.terms for side in sides if side.is_bound))
+    side_words = frozenset(word for side in sides for word in tokenizer.words(side.word))
+    things = frozenset(keywords(question, tokenizer)) - bound - side_words
+    chinese = [side.word for side in sides if not side.word.isascii()]
+    return frozenset(thing for thing in things if not any(word in thing for word in chinese))  # 第二阶段 is one word
+
+
+def _words(statement: Statement, tokenizer: Tokenizer) -> frozenset[str]:
+    return frozenset(statement.terms).union(tokenizer.words(statement.heading))
+
+
+def _has_kind(question: str, statement: Statement) -> bool:
+    """Whether a sentence has a figure, time or name where the question asks for one."""
+    pattern = PATTERNS.get(wanted(question))
+    return pattern is None or pattern.search(statement.text) is not None
+
+
+def _is_beside(at: int, places: Sequence[int], statements: Sequence[Statement]) -> bool:
+    return any(
+        statements[place].source is statements[at].source
+        and abs(statements[place].position - statements[at].position) == 1
+        for place in places
+    )
