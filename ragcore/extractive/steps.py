@@ -32,7 +32,8 @@ NEARLY_BEST = 4.0  # log-odds that a section with steps may lie below the best o
 LEAST_STEPS = 3
 MOST_COLUMNS = 1400
 NUMBERED_CHARACTERS = 20  # of a point by which its sentence is known
-_NUMBERED = re.compile(r"^[ \t]{0,3}(?:\d{1,3}[.)、．]|[(（]\d{1,3}[)）]|[①-⑳])\s*(?=\S)(?!\d)(.+)$", re.MULTILINE)
+_NUMBER = re.compile(r"^[ \t]{0,3}(?:\d{1,3}[.)、．]|[(（]\d{1,3}[)）]|[①-⑳])\s*(?=[^\s\d])", re.MULTILINE)
+_NUMBERED = re.compile(rf"{_NUMBER.pattern}(.+)$", re.MULTILINE)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -105,7 +106,8 @@ def is_numbered(statement: Statement) -> bool:
     """Whether its document counts a sentence among steps."""
     if STEP.match(statement.text) is not None:
         return True
-    return statement.is_item and statement.text[:NUMBERED_CHARACTERS] in _numbered(statement.source.text)
+    name = _NUMBER.sub("", statement.text)[:NUMBERED_CHARACTERS]
+    return statement.is_item and name in _numbered(statement.source.text)
 
 
 @lru_cache(maxsize=256)
