@@ -29,6 +29,7 @@ from ragcore.text.asked_property import asked_property, speaks_of
 from ragcore.text.codes import capital_names, codes_in, missing_codes
 from ragcore.text.labels import missing_labels
 from ragcore.text.named_dates import NamedDate, date_mentions, dates_not_in, definite_dates
+from ragcore.text.named_places import unknown_places
 from ragcore.text.normalise import nfkc
 from ragcore.text.question_core import question_core
 from ragcore.text.question_type import question_type
@@ -208,6 +209,9 @@ def verdict_by_sources(
     answer.
     """
     if lacks_named(question, sources, typed=question if typed is None else typed, today=today):
+        return Verdict(is_answerable=False)
+    names_and_texts = [_names_and_text(source) for source in sources]
+    if unknown_places(question, names_and_texts, retrieved.state.query.weights, model_registry.tokenizer()):
         return Verdict(is_answerable=False)
     judge = _judge_of(retrieved)
     judged = _judged_alone(question, sources, judge)
