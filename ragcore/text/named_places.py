@@ -46,10 +46,21 @@ def _names(question: str, tokenizer: Tokenizer) -> Iterator[str]:
             yield match["name"]
     for run in _CJK_RUN.finditer(question):
         words = tokenizer.words(run.group())
-        for before, noun in zip(words, words[1:], strict=False):
-            is_name = len(before) >= LEAST_HAN and before not in no_names and before not in stop_words()
-            if noun in chinese and is_name and f"{before}{noun}" in run.group():
-                yield before
+        for at, word in enumerate(words):
+            noun = next((noun for noun in chinese if word.endswith(noun)), "")
+            name = word.removesuffix(noun) or _before(words, at)
+            is_name = len(name) >= LEAST_HAN and name not in no_names and name not in stop_words()
+            if noun and is_name and f"{name}{noun}" in run.group():
+                yield name
+
+
+def _before(words: Sequence[str], at: int) -> str:
+    """The word before another one; where single characters stand there, as many as make up an unknown name."""
+    name = ""
+    while at > 0 and (not name or len(name) == len(words[at - 1]) == 1) and words[at - 1] not in stop_words():
+        at -= 1
+        name = words[at] + name
+    return name
 
 
 def _is_known(name: str, whole: str, words: frozenset[str], tokenizer: Tokenizer) -> bool:

@@ -31,16 +31,17 @@ def unknown(question, *texts):
     [
         ("how long is parental leave for the porto office", "porto"),
         ("What did the trial at Riverside hospital show?", "Riverside"),
-        ("who runs the jakarta branch", "jakarta"),
-        ("Is there a canteen at Hillcrest school?", "Hillcrest"),
+        ("who runs the jakarta clinic", "jakarta"),
+        ("Is there a canteen at Hillcrest university?", "Hillcrest"),
         ("opening hours of the Marburg warehouse", "Marburg"),
-        ("when was the aurora building finished", "aurora"),
+        ("when was the aurora mall finished", "aurora"),
         ("波尔图办公室的育儿假有多少天", "波尔图"),
         ("仁济医院的试点结果如何", "仁济"),
         ("雅加达分公司由谁负责", "雅加达"),
         ("晨曦大厦几点开门", "晨曦"),
-        ("马尔堡仓库在哪里", "马尔堡"),
-        ("翠屏机场的覆盖怎么样", "翠屏"),
+        ("马尔堡园区在哪里", "马尔堡"),
+        ("金桥体育馆几点开门", "金桥"),
+        ("松山机场的覆盖怎么样", "松山"),
     ],
 )
 def test_a_place_of_which_nothing_speaks_is_named(question, name):
@@ -55,6 +56,8 @@ def test_a_place_of_which_nothing_speaks_is_named(question, name):
         "where is the nearest office",
         "which office is open",
         "how do I get to the train station",
+        "is a luxury hotel paid for",
+        "who merges the feature branch",
         "how long is parental leave",
         "what is the northgaet office like",  # a slip
         "里斯本办公室的育儿假有多少天",
