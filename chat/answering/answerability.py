@@ -14,7 +14,14 @@ from chat.concurrency.executors import run_cpu
 from knowledge import model_registry
 from knowledge.search_profile import Retrieved
 from ragcore.answerability import Answerability, in_conversation, is_about, score_answerability, threshold_for
-from ragcore.answerability.confidence import BEYOND_REFUSAL, CERTAIN, DOUBTFUL, answer_confidence
+from ragcore.answerability.confidence import (
+    BEYOND_REFUSAL,
+    CERTAIN,
+    DOUBTFUL,
+    Evidence,
+    answer_confidence,
+    quoted_confidence,
+)
 from ragcore.answerability.follow_up import tells_asked, tells_subject, without_kind
 from ragcore.answerability.own_line import lowered_line
 from ragcore.embedding.vectors import CachingEmbedder
@@ -22,6 +29,8 @@ from ragcore.extractive.answer_patterns import spells_out
 from ragcore.extractive.contrasts import told_side
 from ragcore.extractive.document_wish import without_document_wish
 from ragcore.extractive.edition_changes import compared_editions
+from ragcore.extractive.sentence_meaning import sentence_scores
+from ragcore.extractive.sentence_model import chances_of
 from ragcore.extractive.sentences import read_statements
 from ragcore.extractive.table_lookup import answers_by_rows
 from ragcore.llm.model_profile import profile_of
@@ -52,6 +61,8 @@ class Verdict:
 
     is_answerable: bool
     most_confidence: float = 1.0  # that an answer from them deserves, 0 to 1
+    evidence: Evidence | None = None  # that this confidence was computed from
+    beats_refusal: bool = True  # so sure that the refusal of a language model is not believed
     is_certain: bool = True  # nobody need be asked whether they state the answer
     is_doubtful: bool = False  # nobody need be asked either: they hardly do
     earlier_question: str = ""  # the question behind the one before it, where it is answered in its conversation
@@ -69,7 +80,7 @@ async def judge_answerability(
     any word is rare, and a passage that answers may not count as near. Thresholds that somebody has set are kept to.
     Where neither words nor meaning are near, no model writes: what answers all the same is quoted. A language model
     whose refusals are believed refuses by itself what near passages do not answer. The confidence of a quoted answer is
-    at most the probability that such an answer is of use (`answer_confidence`): quotations are always supported, so
+    the share of such answers that are right (`quoted_confidence`): quotations are always supported, so
     their support alone does not say whether they answer the question.
     """
     has_model = model_registry.chat_model() is not None
@@ -90,7 +101,7 @@ async def answers_by_probability(
 ) -> bool:
     """Whether the sources answer so surely that the refusal of a language model is not believed."""
     verdict = await run_cpu(_probability_verdict, context, state, outcome, sources)
-    return verdict.is_answerable and verdict.most_confidence >= BEYOND_REFUSAL
+    return verdict.is_answerable and verdict.beats_refusal
 
 
 def _has_own_thresholds(retrieved: Retrieved) -> bool:
@@ -231,10 +242,12 @@ def verdict_by_sources(
         judged = better
     shipped = threshold_for(language, retrieved.searched, max(rate, LEAST_RATE)) if rate else 0.0
     least = lowered_line(shipped, lowered)
+    evidence = _evidence(question, sources, judged)
+    confidence = quoted_confidence(evidence, model_registry.embedder().model)
     if _is_surely_told(question, sources):
         told_inside = focus if is_inside else frozenset[int]()
-        confidence = answer_confidence(max(judged.score, SURE))
-        return Verdict(is_answerable=True, most_confidence=confidence, inside=told_inside)
+        confidence = max(confidence, answer_confidence(SURE))
+        return Verdict(is_answerable=True, most_confidence=confidence, evidence=evidence, inside=told_inside)
     is_sure = judged.nearness.is_near and judged.score >= SURE
     if judged.nearness.has_near_sentence:  # where its whole passage is not
         is_sure = is_sure or judged.score >= lowered_line(least, -RAISED)
@@ -242,7 +255,9 @@ def verdict_by_sources(
     told = _told_side(question, sources)
     return Verdict(
         is_answerable=is_answerable,
-        most_confidence=min(answer_confidence(judged.score), OF_SIDE.get(told, 1.0)),
+        most_confidence=min(confidence, OF_SIDE.get(told, 1.0)),
+        evidence=evidence,
+        beats_refusal=judged.score >= BEYOND_REFUSAL and told != "other",
         is_certain=judged.score >= CERTAIN and told not in OF_SIDE,
         is_doubtful=judged.score < DOUBTFUL,
         earlier_question=earlier_question if is_told else "",
@@ -268,6 +283,16 @@ def _judged_alone(question: str, sources: Sequence[Source], judge: Callable[...,
     judged = judge(without_document_wish(question), sources)
     editions = compared_editions(question_core(question), [source.passage for source in sources])
     return judged if editions is None else judged.without_reading()
+
+
+def _evidence(question: str, sources: Sequence[Source], judged: Answerability) -> Evidence:
+    """What tells right quotations from wrong ones."""
+    tokenizer, embedder = model_registry.tokenizer(), CachingEmbedder(model_registry.embedder())
+    statements = read_statements(sources, tokenizer)
+    if judged.read is None or not statements:
+        return Evidence(score=judged.score)
+    chances = chances_of(sentence_scores(question, statements, embedder, tokenizer))
+    return Evidence(score=judged.score, read=judged.read, lead=float(chances.max()))
 
 
 def _told_side(question: str, sources: Sequence[Source]) -> str:

@@ -151,8 +151,17 @@ async def answer_from_sources(
     )
     if draft.degraded:  # also when what could be put together is a refusal
         record = replace(record, status="degraded")
+    return draft, _with_confidence(record, draft, verdict)
+
+
+def _with_confidence(record: AnswerRecord, draft: Draft, verdict: Verdict) -> AnswerRecord:
+    """The record with its confidence: that of the verdict for quotations, which are supported whatever they answer."""
     most = min(verdict.most_confidence, DOUBTED_CONFIDENCE if DOUBTED in draft.warnings else 1.0)
-    return draft, replace(record, confidence=round(min(record.confidence, most), 4))
+    is_supported = bool(record.sentences) and all(sentence.support == "supported" for sentence in record.sentences)
+    is_quoted = draft.model == ExtractiveGenerator.name and verdict.evidence is not None
+    confidence = most if is_quoted and is_supported else min(record.confidence, most)
+    trace = {**record.trace, "confidence": verdict.evidence.values()} if verdict.evidence is not None else record.trace
+    return replace(record, confidence=round(confidence, 4), trace=trace)
 
 
 async def _is_answerable(

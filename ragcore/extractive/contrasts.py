@@ -17,8 +17,7 @@ import numpy.typing as npt
 from ragcore.extractive.answer_patterns import PATTERNS
 from ragcore.extractive.choice import is_of_use
 from ragcore.extractive.named import SIBLING
-from ragcore.extractive.sentence_meaning import meaning_scores
-from ragcore.extractive.sentence_model import SentenceScorer, compute_sentence_features
+from ragcore.extractive.sentence_meaning import sentence_scores
 from ragcore.extractive.sentences import Statement
 from ragcore.ports import Embedder, FloatArray, Tokenizer
 from ragcore.text.matching import keywords
@@ -88,9 +87,7 @@ def told_side(question: str, statements: Sequence[Statement], embedder: Embedder
     sides = named_sides(question, tokenizer)
     if not sides or "other" not in _standings(sides, statements, tokenizer).standings:
         return ""
-    words = SentenceScorer.shipped().scores(compute_sentence_features(question, statements, tokenizer))
-    scores = meaning_scores(question, statements, words, embedder, tokenizer)
-    return by_side(question, statements, scores, tokenizer).told
+    return by_side(question, statements, sentence_scores(question, statements, embedder, tokenizer), tokenizer).told
 
 
 def _standings(sides: Sequence[NamedSide], statements: Sequence[Statement], tokenizer: Tokenizer) -> _Standings:
