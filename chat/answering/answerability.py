@@ -219,10 +219,8 @@ def verdict_by_sources(
     into the question what it is about. Sources of the focus that tell of it come before all others if they surely
     answer.
     """
-    if lacks_named(question, sources, typed=question if typed is None else typed, today=today):
-        return Verdict(is_answerable=False)
-    names_and_texts = [_names_and_text(source) for source in sources]
-    if unknown_places(question, names_and_texts, retrieved.state.query.weights, model_registry.tokenizer()):
+    is_lacking = lacks_named(question, sources, typed=question if typed is None else typed, today=today)
+    if is_lacking or _lacks_place(question, sources, retrieved):
         return Verdict(is_answerable=False)
     judge = _judge_of(retrieved)
     judged = _judged_alone(question, sources, judge)
@@ -242,26 +240,39 @@ def verdict_by_sources(
         judged = better
     shipped = threshold_for(language, retrieved.searched, max(rate, LEAST_RATE)) if rate else 0.0
     least = lowered_line(shipped, lowered)
-    evidence = _evidence(question, sources, judged)
-    confidence = quoted_confidence(evidence, model_registry.embedder().model)
+    sureness = _sureness(question, sources, judged)
     if _is_surely_told(question, sources):
+        confidence = max(sureness.most_confidence, answer_confidence(SURE))
         told_inside = focus if is_inside else frozenset[int]()
-        confidence = max(confidence, answer_confidence(SURE))
-        return Verdict(is_answerable=True, most_confidence=confidence, evidence=evidence, inside=told_inside)
+        return Verdict(is_answerable=True, most_confidence=confidence, evidence=sureness.evidence, inside=told_inside)
     is_sure = judged.nearness.is_near and judged.score >= SURE
     if judged.nearness.has_near_sentence:  # where its whole passage is not
         is_sure = is_sure or judged.score >= lowered_line(least, -RAISED)
-    is_answerable = judged.is_answerable(least, retrieved.searched) if is_near else is_sure
-    told = _told_side(question, sources)
-    return Verdict(
-        is_answerable=is_answerable,
-        most_confidence=min(confidence, OF_SIDE.get(told, 1.0)),
-        evidence=evidence,
-        beats_refusal=judged.score >= BEYOND_REFUSAL and told != "other",
-        is_certain=judged.score >= CERTAIN and told not in OF_SIDE,
-        is_doubtful=judged.score < DOUBTFUL,
+    return replace(
+        sureness,
+        is_answerable=judged.is_answerable(least, retrieved.searched) if is_near else is_sure,
         earlier_question=earlier_question if is_told else "",
         inside=focus if is_told or is_inside else frozenset(),
+    )
+
+
+def _lacks_place(question: str, sources: Sequence[Source], retrieved: Retrieved) -> bool:
+    """Whether a question is about a place that neither the sources nor any searched passage speaks of."""
+    texts = [_names_and_text(source) for source in sources]
+    return bool(unknown_places(question, texts, retrieved.state.query.weights, model_registry.tokenizer()))
+
+
+def _sureness(question: str, sources: Sequence[Source], judged: Answerability) -> Verdict:
+    """A verdict that answers, with how sure that is."""
+    evidence, side = _evidence(question, sources, judged), _told_side(question, sources)
+    confidence = quoted_confidence(evidence, model_registry.embedder().model)
+    return Verdict(
+        is_answerable=True,
+        most_confidence=min(confidence, OF_SIDE.get(side, 1.0)),
+        evidence=evidence,
+        beats_refusal=judged.score >= BEYOND_REFUSAL and side != "other",
+        is_certain=judged.score >= CERTAIN and side not in OF_SIDE,
+        is_doubtful=judged.score < DOUBTFUL,
     )
 
 

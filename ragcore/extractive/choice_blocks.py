@@ -60,11 +60,11 @@ def beside_runs(
 ) -> list[Statement]:
     """The likeliest sentences that an explanation lacks. `chances`: id of each sentence -> that it is the best one."""
     missing: list[Statement] = []
-    held = sum(chances[id(s)] for s in runs)
+    coverage = sum(chances[id(s)] for s in runs)
     for statement in sorted(statements, key=lambda s: -chances[id(s)]):
-        if held >= HELD or len(missing) == MOST_BESIDE or chances[id(statement)] < BESIDE:
+        if coverage >= HELD or len(missing) == MOST_BESIDE or chances[id(statement)] < BESIDE:
             break
         if statement not in runs and is_of_use(statement, question):
             missing.append(statement)
-            held += chances[id(statement)]
+            coverage += chances[id(statement)]
     return missing

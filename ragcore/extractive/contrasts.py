@@ -32,18 +32,20 @@ class SideScores:
     """Log-odds of sentences by the side that a question names."""
 
     scores: FloatArray  # float32[n]
-    told: Told = ""  # by the likeliest sentence, "unsaid": not which side; "": no sentence is about the other one
-    asked: str = ""  # the word of the question for its side, where `told` is "other"
-    other: str = ""  # and that of the sentence
+    side: Told = ""  # by the likeliest sentence, "unsaid": not which side; "": no sentence is about the other one
+    asked_word: str = ""  # the word of the question for its side, where `side` is "other"
+    other_word: str = ""  # and that of the sentence
 
 
 @dataclass(frozen=True, slots=True)
 class _Standings:
     """How each sentence stands to the sides that a question names."""
 
-    standings: list[Standing]
-    asked: dict[int, str] = field(default_factory=dict)  # place of a sentence about the other side -> the asked word
-    other: dict[int, str] = field(default_factory=dict)  # and its own
+    by_place: list[Standing]
+    asked_words: dict[int, str] = field(
+        default_factory=dict
+    )  # place of a sentence about the other side -> the asked word
+    other_words: dict[int, str] = field(default_factory=dict)  # and its own
 
 
 def by_side(question: str, statements: Sequence[Statement], scores: FloatArray, tokenizer: Tokenizer) -> SideScores:
@@ -55,51 +57,51 @@ def by_side(question: str, statements: Sequence[Statement], scores: FloatArray, 
     sides = named_sides(question, tokenizer)
     if not sides or not statements:
         return SideScores(scores)
-    found = _standings(sides, statements, tokenizer)
+    standings = _standings(sides, statements, tokenizer)
     usable = [at for at in range(len(statements)) if is_of_use(statements[at], question)] or [int(scores.argmax())]
-    others = [at for at in usable if found.standings[at] == "other"]
-    if not others:
+    other_places = [at for at in usable if standings.by_place[at] == "other"]
+    if not other_places:
         return SideScores(scores)
-    is_other = np.array([standing == "other" for standing in found.standings])
-    best, best_other = (max(places, key=lambda at: float(scores[at])) for places in (usable, others))
+    is_other = np.array([standing == "other" for standing in standings.by_place])
+    best, best_other = (max(places, key=lambda at: float(scores[at])) for places in (usable, other_places))
     if best != best_other:
-        return SideScores(_less(scores, is_other, best), _told(found.standings[best]))
+        return SideScores(_less(scores, is_other, best), _told(standings.by_place[best]))
     rest = _rest(question, sides, tokenizer)
     least = len(rest & _words(statements[best], tokenizer))
     needs = {"same": min(least, 1), "none": max(least, 1), "other": len(rest) + 1}
     fits = [
         at
         for at in usable
-        if len(rest & _words(statements[at], tokenizer)) >= needs[found.standings[at]]
+        if len(rest & _words(statements[at], tokenizer)) >= needs[standings.by_place[at]]
         and _has_kind(question, statements[at])
     ]
-    same = (at for at in usable if found.standings[at] == "same" and at not in fits)
+    same = (at for at in usable if standings.by_place[at] == "same" and at not in fits)
     fits += [at for at in same if _is_beside(at, fits, statements)]
     if not fits:
-        return SideScores(scores, "other", found.asked[best], found.other[best])
+        return SideScores(scores, "other", standings.asked_words[best], standings.other_words[best])
     chosen = max(fits, key=lambda at: float(scores[at]))
-    kept = np.isin(np.arange(len(statements)), fits)
-    return SideScores(_less(scores, ~kept, chosen), _told(found.standings[chosen]))
+    fits_mask = np.isin(np.arange(len(statements)), fits)
+    return SideScores(_less(scores, ~fits_mask, chosen), _told(standings.by_place[chosen]))
 
 
 def told_side(question: str, statements: Sequence[Statement], embedder: Embedder | None, tokenizer: Tokenizer) -> Told:
     """Which side the likeliest sentence tells of; "" where the question names none, or no sentence the other one."""
     sides = named_sides(question, tokenizer)
-    if not sides or "other" not in _standings(sides, statements, tokenizer).standings:
+    if not sides or "other" not in _standings(sides, statements, tokenizer).by_place:
         return ""
-    return by_side(question, statements, sentence_scores(question, statements, embedder, tokenizer), tokenizer).told
+    return by_side(question, statements, sentence_scores(question, statements, embedder, tokenizer), tokenizer).side
 
 
 def _standings(sides: Sequence[NamedSide], statements: Sequence[Statement], tokenizer: Tokenizer) -> _Standings:
-    found = _Standings(["none"] * len(statements))
+    standings = _Standings(["none"] * len(statements))
     for at, statement in enumerate(statements):
         for side in sides:
             standing, word = _standing(side, statement, tokenizer)
             if standing == "other":
-                found.asked[at], found.other[at] = side.word, word
-            if standing == "other" or found.standings[at] == "none":
-                found.standings[at] = standing
-    return found
+                standings.asked_words[at], standings.other_words[at] = side.word, word
+            if standing == "other" or standings.by_place[at] == "none":
+                standings.by_place[at] = standing
+    return standings
 
 
 def _standing(side: NamedSide, statement: Statement, tokenizer: Tokenizer) -> tuple[Standing, str]:

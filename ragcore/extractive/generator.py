@@ -229,8 +229,8 @@ class ExtractiveGenerator:
         scores = less_of_older(question, statements, lift_reasons(question, statements, scores), older)
         side = by_side(question, statements, scores, self._tokenizer)
         blocks = self._by_scores(question, sources, features, side.scores, titles, words)
-        is_other = bool(blocks) and side.told == "other"
-        lead = [f"**{words.other_side.format(asked=side.asked, other=side.other)}**\n\n"] if is_other else []
+        is_other = bool(blocks) and side.side == "other"
+        lead = [f"**{words.other_side.format(asked=side.asked_word, other=side.other_word)}**\n\n"] if is_other else []
         return [*lead, *blocks]
 
     def _by_scores(

@@ -24,18 +24,20 @@ LEAST_HAN = 2
 _CJK_RUN = re.compile(r"[\u4e00-\u9fff]+")
 
 
-def unknown_places(question: str, texts: Sequence[str], known: Collection[str], tokenizer: Tokenizer) -> list[str]:
+def unknown_places(
+    question: str, texts: Sequence[str], known_terms: Collection[str], tokenizer: Tokenizer
+) -> list[str]:
     """The names of places in a question, as it writes them, of which neither the texts nor any passage has a word.
 
-    `known`: the question's terms that some passage has (Query.weights), none if that is not known. A name that a text
-    has in the other language, and a slip of a word of a text, count as known.
+    `known_terms`: those of the question that some passage has (Query.weights), none if that is not known. A name that
+    a text has in the other language, and a slip of a word of a text, count as known.
     """
-    names = list(_names(nfkc(question), tokenizer)) if known else []
+    names = list(_names(nfkc(question), tokenizer)) if known_terms else []
     if not names:
         return []
     whole = "\n".join(texts).lower()
     words = frozenset(tokenizer.words(whole))
-    return [name for name in names if not _is_known(name, whole, words | frozenset(known), tokenizer)]
+    return [name for name in names if not _is_known(name, whole, words | frozenset(known_terms), tokenizer)]
 
 
 def _names(question: str, tokenizer: Tokenizer) -> Iterator[str]:

@@ -86,7 +86,7 @@ class NamedSide:
 def named_sides(question: str, tokenizer: Tokenizer) -> tuple[NamedSide, ...]:
     """The sides that a question names; none of a line of which it names several, or does not say of what."""
     plain = nfkc(question).lower()
-    named = []
+    sides: list[NamedSide] = []
     for opposites in _sides():
         mentions = list(_mentions(opposites, plain, tokenizer))
         if len({mention.side for mention in mentions}) != 1:
@@ -97,8 +97,8 @@ def named_sides(question: str, tokenizer: Tokenizer) -> tuple[NamedSide, ...]:
             word = mentions[0].word
             is_bound = opposites.words[word][1] != "both"
             across = _across(around, tokenizer)
-            named.append(NamedSide(opposites, mentions[0].side, word, terms, across, is_bound))
-    return tuple(named)
+            sides.append(NamedSide(opposites, mentions[0].side, word, terms, across, is_bound))
+    return tuple(sides)
 
 
 def _across(text: str, tokenizer: Tokenizer) -> tuple[AcrossWord, ...]:
