@@ -135,8 +135,12 @@ def with_source_language(question: str, blocks: list[str], words: Wording, sourc
 
 def is_remark(line: str, words: Wording) -> bool:
     """Whether a line of an answer quotes nothing and only says how far the quotation answers, or its language."""
-    is_other_side = line.strip(" *").startswith(words.other_side.partition("{")[0])
-    return is_other_side or line.strip(" *:：") == words.closest or is_language_line(line, words)
+    return is_side_line(line, words) or line.strip(" *:：") == words.closest or is_language_line(line, words)
+
+
+def is_side_line(line: str, words: Wording) -> bool:
+    """Whether a line of an answer says that only the other side of a thing is told."""
+    return line.strip(" *").startswith(words.other_side.partition("{")[0])
 
 
 def is_language_line(line: str, words: Wording) -> bool:

@@ -42,6 +42,7 @@ from ragcore.extractive.focus import point_worth
 from ragcore.extractive.formatting import (
     Wording,
     document_line,
+    is_side_line,
     passage_block,
     point_blocks,
     procedure_blocks,
@@ -167,7 +168,8 @@ class ExtractiveGenerator:
         blocks = self._answer(without_document_wish(question), request, statements, words)
         is_long = asks_document(question) and sum(map(len, blocks)) > POINTED_CHARACTERS
         if (is_long or request.style in ("simple", "precise")) and blocks:
-            blocks = [self._shorter(question, request, "".join(blocks), statements)]
+            remark = [block for block in blocks[:1] if is_side_line(block, words)]
+            blocks = [*remark, self._shorter(question, request, "".join(blocks), statements)]
         line = document_line(blocks, request.sources)
         if blocks and (asks_document(question) or wants_version_of(question, "".join(blocks), line)):
             blocks = [line, *blocks]

@@ -13,9 +13,9 @@ from tests.contracts.generator import source
 TOKENIZER = JiebaTokenizer()
 
 
-def answer(question, *texts, title="Handbook"):
+def answer(question, *texts, title="Handbook", style="report"):
     sources = tuple(source(number, text, title=title) for number, text in enumerate(texts, 1))
-    request = GenerationRequest(question=question, sources=sources, language=language_of(question))
+    request = GenerationRequest(question=question, sources=sources, language=language_of(question), style=style)
     return "".join(ExtractiveGenerator(TOKENIZER).blocks(request))
 
 
@@ -167,3 +167,11 @@ def test_who_compares_both_sides_gets_both():
 
     assert "2.3" in text
     assert "1.18" in text
+
+
+@pytest.mark.parametrize("style", ["simple", "precise", "report"])
+def test_the_line_stands_above_answers_of_every_style(style):
+    text = answer("What was the loss before the repair?", "The loss after the repair was 22 dB.", style=style)
+
+    assert text.startswith("**The sources do not tell this of “before”, only of “after”**\n\n")
+    assert text.endswith("The loss after the repair was 22 dB. [1]")
