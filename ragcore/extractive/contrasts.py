@@ -77,6 +77,7 @@ def by_side(question: str, statements: Sequence[Statement], scores: FloatArray, 
     ]
     same = (at for at in usable if standings.by_place[at] == "same" and at not in fits)
     fits += [at for at in same if _is_beside(at, fits, statements)]
+    fits = _on_its_side(sides, fits, standings, statements, best) or fits
     if not fits:
         return SideScores(scores, "other", standings.asked_words[best], standings.other_words[best])
     chosen = max(fits, key=lambda at: float(scores[at]))
@@ -112,6 +113,37 @@ def _standing(side: NamedSide, statement: Statement, tokenizer: Tokenizer) -> tu
     headings = (statement.heading, *reversed(passage.heading_path))  # a title names more than one side's matters
     heading = next((text for text in headings if text not in ("", passage.title) and side.has_word(text)), "")
     return side.mention_in(f"{heading} {statement.text}", tokenizer) if heading else ("none", "")
+
+
+def _on_its_side(
+    sides: Sequence[NamedSide],
+    places: Sequence[int],
+    standings: _Standings,
+    statements: Sequence[Statement],
+    other: int,
+) -> list[int]:
+    """Of sentences those that name the side, and those that its text tells where it would tell of that side.
+
+    What was before a repair stands in front of what was after it. `other`: the place of what is told of the other side.
+    """
+    direction = sum(side.direction for side in sides)
+    if not direction:
+        return []
+    document, line = statements[other].source.passage.document, _line(statements[other])
+    return [
+        at
+        for at in places
+        if standings.by_place[at] == "same"
+        or (
+            statements[at].source.passage.document == document
+            and (_line(statements[at]) > line) - (_line(statements[at]) < line) == direction
+        )
+    ]
+
+
+def _line(statement: Statement) -> tuple[int, int]:
+    """Where a sentence stands in its document."""
+    return statement.source.passage.ordinal, statement.position
 
 
 def _less(scores: FloatArray, is_less: npt.NDArray[np.bool_], chosen: int) -> FloatArray:

@@ -41,6 +41,7 @@ class _Opposites:
 
     pattern: re.Pattern[str]  # every word of it, longer ones first: 不含税 is no 含税
     words: Mapping[str, tuple[int, Place]]  # word -> its side, and where the words stand that say of what
+    is_ordered: bool = False  # texts tell of the first side earlier
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,6 +63,11 @@ class NamedSide:
     terms: frozenset[str]  # that say of what: words of the question, at least one
     across: tuple[AcrossWord, ...]  # the same for texts in the other language
     is_bound: bool  # the side is one of these terms alone: "before the repair", not "uplink"
+
+    @property
+    def direction(self) -> int:
+        """Where a text tells of this side: -1 before what it tells of the other one, 1 behind it, 0 anywhere."""
+        return 0 if not self.opposites.is_ordered else -1 if self.side == 0 else 1
 
     def mention_in(self, text: str, tokenizer: Tokenizer) -> tuple[Standing, str]:
         """Which side a text tells of, and its word for the other one; "none": of neither, or of another thing."""
@@ -143,17 +149,18 @@ def _last_words(text: str) -> str:
 
 @cache
 def _sides() -> tuple[_Opposites, ...]:
-    return tuple(map(_opposites, read_section_lines("ragcore.text", FILE)["side"]))
+    sections = read_section_lines("ragcore.text", FILE)
+    return tuple(_opposites(line, is_ordered=name == "order") for name in ("order", "side") for line in sections[name])
 
 
-def _opposites(line: str) -> _Opposites:
+def _opposites(line: str, *, is_ordered: bool) -> _Opposites:
     words: dict[str, tuple[int, Place]] = {}
     for side, entries in enumerate(line.split("|")):
         for entry in (entry.strip() for entry in entries.split("/")):
             place: Place = "before" if entry.startswith("~") else "behind" if entry.endswith("~") else "both"
             words[entry.strip("~ ")] = side, place
     listed = (rf"(?<![a-z]){re.escape(w)}(?![a-z])" if w.isascii() else re.escape(w) for w in longest_first(words))
-    return _Opposites(re.compile(rf"(?<!per )(?<!\d )(?<!\d)(?:{'|'.join(listed)})"), words)
+    return _Opposites(re.compile(rf"(?<!per )(?<!\d )(?<!\d)(?:{'|'.join(listed)})"), words, is_ordered)
 
 
 # ── signs whether sources answer ────────────────────────────────────────────────────────────────────

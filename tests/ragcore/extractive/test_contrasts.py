@@ -175,3 +175,28 @@ def test_the_line_stands_above_answers_of_every_style(style):
 
     assert text.startswith("**The sources do not tell this of “before”, only of “after”**\n\n")
     assert text.endswith("The loss after the repair was 22 dB. [1]")
+
+
+CASE = """# A case
+
+The measured ratio was 2.3 in the morning.
+
+The connector was replaced. The ratio after the repair was 1.18.
+
+Since then the ratio of that site has stayed below 1.25 on every day of the year.
+"""
+
+
+@pytest.mark.parametrize(
+    ("question", "right", "wrong"),
+    [
+        ("What was the ratio before the repair?", "2.3", "1.25"),
+        ("How high was the ratio before the repair of the connector?", "2.3", "1.25"),
+    ],
+)
+def test_what_was_before_stands_before_what_was_after(question, right, wrong):
+    text = answer(question, CASE)
+
+    assert right in text
+    assert wrong not in text
+    assert "1.18" not in text
