@@ -17,7 +17,7 @@ PYTEST := $(BIN)/python -m pytest -n $(WORKERS) --dist loadfile --no-loadscope-r
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help run test clients test-full test-security lint-style lint-types pytest faults load bench bench-ingest bench-retrieval bench-scale bench-churn bench-hops bench-rewriting bench-answers bench-everyday bench-llm bench-grounding bench-latency bench-cost bench-cache bench-fairness snapshot-answers code-figures lint lint-security audit sbom install install-dev llama browser directory lock clean pin-images bench-diagnosis bench-judge bench-lexicon bench-triples bench-paths bench-facts bench-graph bench-nightly bench-failures bench-finetune bench-model-training bench-switch bench-set-models bench-sentences bench-use bench-travel bench-modes bench-code bench-sources
+.PHONY: help run test clients test-full test-security lint-style lint-types pytest faults load bench bench-ingest bench-retrieval bench-scale bench-churn bench-hops bench-rewriting bench-answers bench-everyday bench-llm bench-grounding bench-latency bench-cost bench-cache bench-fairness snapshot-answers code-figures lint lint-security audit sbom install install-dev llama browser directory lock clean pin-images bench-calibration bench-diagnosis bench-judge bench-lexicon bench-triples bench-paths bench-facts bench-graph bench-nightly bench-failures bench-finetune bench-model-training bench-switch bench-set-models bench-sentences bench-use bench-travel bench-modes bench-code bench-sources
 .DELETE_ON_ERROR:
 
 help: ## This list
@@ -117,6 +117,9 @@ bench-use: install ## What ranking from use changes, with simulated people; DATA
 
 bench-modes: install ## The modes of an answer beside each other; DATA="DIR …", LIMIT=100
 	$(BIN)/python -m bench.modes $(if $(LIMIT),--limit $(LIMIT)) $(DATA)
+
+bench-calibration: install ## Whether the confidence of answers is the share of right ones; DATA="DIR …", LIMIT=60, ROWS=FILE for every answer
+	$(BIN)/python -m bench.confidence $(if $(LIMIT),--limit $(LIMIT)) $(if $(ROWS),--rows $(ROWS)) $(DATA)
 
 bench-diagnosis: install-dev ## Failures planted one stage at a time, and whether the diagnosis names them; DATA="DIR …"
 	$(BIN)/python -m bench.diagnosis $(DATA)

@@ -33,6 +33,13 @@ class Reliability:
         distance = sum(size * abs(confidence - right) for size, confidence, right in self.bins())
         return round(distance / (len(self.answers) or 1), 4)
 
+    def summary(self) -> str:
+        """Answers, share of right ones, mean confidence and error, as cells of a table."""
+        size = len(self.answers) or 1
+        right = sum(is_right for _confidence, is_right in self.answers) / size
+        confidence = sum(confidence for confidence, _is_right in self.answers) / size
+        return f"{len(self.answers)} | {right:.3f} | {confidence:.3f} | {self.error():.3f}"
+
     def table(self) -> str:
         """One row for each tenth of confidence, as Markdown."""
         rows = ["| confidence | answers | right |", "|---|---|---|"]

@@ -105,6 +105,7 @@ class Organisation:
                 has_citations=bool(citations),
                 sources=tuple(f"{one.document.title}\n{one.chunk.text if one.chunk else ''}" for one in citations),
                 confidence=message.confidence,
+                evidence=message.trace.get("confidence", {}),
             )
             yield AskedTurn(
                 question=question,

@@ -10,7 +10,7 @@ import random
 import re
 import unicodedata
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
 
@@ -56,6 +56,7 @@ class Answer:
     has_citations: bool
     sources: tuple[str, ...] = ()
     confidence: float | None = None
+    evidence: Mapping[str, float] = field(default_factory=dict)  # that the confidence was computed from
 
 
 def questions_read(path: Path) -> list[EverydayQuestion]:

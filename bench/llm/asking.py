@@ -9,7 +9,7 @@ from contextlib import aclosing
 from dataclasses import dataclass, field, replace
 
 from ragcore.answerability import score_answerability, threshold_for
-from ragcore.answerability.confidence import BEYOND_REFUSAL, CERTAIN, DOUBTFUL, answer_confidence
+from ragcore.answerability.confidence import BEYOND_REFUSAL, CERTAIN, DOUBTFUL
 from ragcore.errors import ModelUnavailableError
 from ragcore.extractive.generator import ExtractiveGenerator
 from ragcore.grounding.citations import extract_citations
@@ -71,7 +71,7 @@ class Asker:
         language = language_of(question.text)
         begun = time.perf_counter()
         is_answerable, score = self._verdict(question.text, sources)
-        is_sure = is_answerable and answer_confidence(score) >= BEYOND_REFUSAL
+        is_sure = is_answerable and score >= BEYOND_REFUSAL
         if not is_answerable and (self.chat is None or not self.profile.believes_refusals):
             text = refusal("report", language)
             return self._figures(question, sources, text, "quote", seconds=time.perf_counter() - begun)

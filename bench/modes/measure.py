@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import random
 import statistics
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -40,6 +41,7 @@ class ModeAnswer:
     status: str
     confidence: float | None
     seconds: float
+    evidence: Mapping[str, float] = field(default_factory=dict)  # that the confidence was computed from; {} without any
 
 
 @dataclass(kw_only=True)
@@ -93,41 +95,54 @@ HEAD = (
 )
 
 
-def measure(folders: Sequence[Path], *, limit: int) -> Iterator[SetFigures]:
-    """The figures of each set, whose documents are loaded before its questions are asked, all by one employee."""
+def measure(folders: Sequence[Path], *, limit: int, modes: Sequence[Mode] = MODES) -> Iterator[SetFigures]:
+    """The figures of each set, whose documents are loaded before its questions are asked, all by one employee.
+
+    Where questions and documents are in two languages, an answer in either is right ("answers_zh", "answers_en").
+    """
     call_command("bootstrap", "--demo", "0", verbosity=0)
     admin = User.objects.get(username="admin")
     asker = User.objects.create_user("asker", tenant=admin.tenant, clearance=0)
     for folder in folders:
         name = folder.parent.name if folder.name in ("dev", "heldout") else folder.name
         if (folder / EVERYDAY).is_file():
-            yield _measured_everyday(name, folder, limit=limit)
+            yield _measured_everyday(name, folder, limit=limit, modes=modes)
             continue
         golden, accepted = benchmark_load(scope=scope_for(admin), actor=admin, folder=folder, name=name)
         golden.sets.update(visibility="everyone")
         note(f"{name}: {work_off(accepted.job_id)} documents")
         indexes_refresh()
-        yield _measured(golden, asker, limit=limit)
+        yield _measured(golden, asker, _answers_across(folder), limit=limit, modes=modes)
 
 
-def _measured(golden: GoldenSet, asker: User, *, limit: int) -> SetFigures:
+def _answers_across(folder: Path) -> dict[str, list[str]]:
+    """Question -> its answers in the language of the documents, where that is another one."""
+    with (folder / "queries.jsonl").open(encoding="utf-8") as lines:
+        rows = [json.loads(line) for line in lines]
+    return {row["text"]: [*row.get("answers_zh", ()), *row.get("answers_en", ())] for row in rows}
+
+
+def _measured(
+    golden: GoldenSet, asker: User, across: Mapping[str, Sequence[str]], *, limit: int, modes: Sequence[Mode]
+) -> SetFigures:
     cases = [case for case in golden.cases.order_by("pk") if case.answers and case.relevant]
     random.Random(SEED).shuffle(cases)
     sets, figures = tuple(golden.sets.values_list("pk", flat=True)), SetFigures(name=golden.name)
     for case in cases[:limit]:
-        for mode in MODES:  # in turn, so that other work on the machine meets all alike
+        answers = [*case.answers, *across.get(case.question, ())]
+        for mode in modes:  # in turn, so that other work on the machine meets all alike
             request = AnswerRequest(
                 query=case.question, sets=sets, mode=mode, cache=False, personal=False, given=frozenset({"mode"})
             )
-            figures.answers[mode].append(_asked(case, asker, request))
+            figures.answers[mode].append(_asked(case, answers, asker, request))
     return figures
 
 
-def _measured_everyday(name: str, folder: Path, *, limit: int) -> SetFigures:
+def _measured_everyday(name: str, folder: Path, *, limit: int, modes: Sequence[Mode]) -> SetFigures:
     """Gold: the answer is useful; cited: what is asked for stands in the sources."""
     organisation, figures = Organisation.loaded(folder / "documents"), SetFigures(name=name)
     for question in questions_sample(questions_read(folder / EVERYDAY), limit):
-        for mode in MODES:
+        for mode in modes:
             turns = list(organisation.asked(question, mode=mode))
             figures.answers[mode].append(
                 ModeAnswer(
@@ -136,19 +151,21 @@ def _measured_everyday(name: str, folder: Path, *, limit: int) -> SetFigures:
                     status=turns[-1].answer.status,
                     confidence=turns[-1].answer.confidence,
                     seconds=sum(turn.seconds for turn in turns),
+                    evidence=turns[-1].answer.evidence,
                 )
             )
     return figures
 
 
-def _asked(case: GoldenCase, asker: User, request: AnswerRequest) -> ModeAnswer:
+def _asked(case: GoldenCase, answers: Sequence[str], asker: User, request: AnswerRequest) -> ModeAnswer:
     stored = async_to_sync(answer_now)(scope=scope_for(asker), user=asker, request=request)
     message = Message.objects.get(pk=stored.message.pk)
     cited = message.citations.filter(cited=True).values_list("document__external_id", flat=True)
     return ModeAnswer(
-        has_gold=contains_gold(message.answer, case.answers),
+        has_gold=contains_gold(message.answer, answers),
         cites_gold=not set(case.relevant).isdisjoint(cited),
         status=message.status,
         confidence=message.confidence,
         seconds=float(message.metadata.get("total_time") or 0.0),
+        evidence=message.trace.get("confidence", {}),
     )

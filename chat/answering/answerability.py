@@ -14,13 +14,23 @@ from chat.concurrency.executors import run_cpu
 from knowledge import model_registry
 from knowledge.search_profile import Retrieved
 from ragcore.answerability import Answerability, in_conversation, is_about, score_answerability, threshold_for
-from ragcore.answerability.confidence import BEYOND_REFUSAL, CERTAIN, DOUBTFUL, answer_confidence
+from ragcore.answerability.confidence import (
+    BEYOND_REFUSAL,
+    CERTAIN,
+    DOUBTFUL,
+    Evidence,
+    answer_confidence,
+    quoted_confidence,
+)
 from ragcore.answerability.follow_up import tells_asked, tells_subject, without_kind
 from ragcore.answerability.own_line import lowered_line
 from ragcore.embedding.vectors import CachingEmbedder
 from ragcore.extractive.answer_patterns import spells_out
+from ragcore.extractive.contrasts import told_side
 from ragcore.extractive.document_wish import without_document_wish
 from ragcore.extractive.edition_changes import compared_editions
+from ragcore.extractive.sentence_meaning import sentence_scores
+from ragcore.extractive.sentence_model import chances_of
 from ragcore.extractive.sentences import read_statements
 from ragcore.extractive.table_lookup import answers_by_rows
 from ragcore.llm.model_profile import profile_of
@@ -28,6 +38,7 @@ from ragcore.text.asked_property import asked_property, speaks_of
 from ragcore.text.codes import capital_names, codes_in, missing_codes
 from ragcore.text.labels import missing_labels
 from ragcore.text.named_dates import NamedDate, date_mentions, dates_not_in, definite_dates
+from ragcore.text.named_places import unknown_places
 from ragcore.text.normalise import nfkc
 from ragcore.text.question_core import question_core
 from ragcore.text.question_type import question_type
@@ -40,6 +51,7 @@ LEAST_RATE = 0.01  # of false refusals that were measured
 OTHER_DATES = 2  # of a document, from which its facts are of certain dates; one may tell when it was written
 NEAR_SHARE = 0.5  # of the best source's score
 RAISED = 0.4  # log-odds by which the line lies higher where no whole passage is near
+OF_SIDE = {"other": 0.3, "unsaid": 0.6}  # confidence at most, by which side of a thing is told
 SURE = 0.4  # probability from which sources answer although no passage is near by words or cosine
 
 
@@ -49,6 +61,8 @@ class Verdict:
 
     is_answerable: bool
     most_confidence: float = 1.0  # that an answer from them deserves, 0 to 1
+    evidence: Evidence | None = None  # that this confidence was computed from
+    beats_refusal: bool = True  # so sure that the refusal of a language model is not believed
     is_certain: bool = True  # nobody need be asked whether they state the answer
     is_doubtful: bool = False  # nobody need be asked either: they hardly do
     earlier_question: str = ""  # the question behind the one before it, where it is answered in its conversation
@@ -66,7 +80,7 @@ async def judge_answerability(
     any word is rare, and a passage that answers may not count as near. Thresholds that somebody has set are kept to.
     Where neither words nor meaning are near, no model writes: what answers all the same is quoted. A language model
     whose refusals are believed refuses by itself what near passages do not answer. The confidence of a quoted answer is
-    at most the probability that such an answer is of use (`answer_confidence`): quotations are always supported, so
+    the share of such answers that are right (`quoted_confidence`): quotations are always supported, so
     their support alone does not say whether they answer the question.
     """
     has_model = model_registry.chat_model() is not None
@@ -87,7 +101,7 @@ async def answers_by_probability(
 ) -> bool:
     """Whether the sources answer so surely that the refusal of a language model is not believed."""
     verdict = await run_cpu(_probability_verdict, context, state, outcome, sources)
-    return verdict.is_answerable and verdict.most_confidence >= BEYOND_REFUSAL
+    return verdict.is_answerable and verdict.beats_refusal
 
 
 def _has_own_thresholds(retrieved: Retrieved) -> bool:
@@ -205,7 +219,8 @@ def verdict_by_sources(
     into the question what it is about. Sources of the focus that tell of it come before all others if they surely
     answer.
     """
-    if lacks_named(question, sources, typed=question if typed is None else typed, today=today):
+    is_lacking = lacks_named(question, sources, typed=question if typed is None else typed, today=today)
+    if is_lacking or _lacks_place(question, sources, retrieved):
         return Verdict(is_answerable=False)
     judge = _judge_of(retrieved)
     judged = _judged_alone(question, sources, judge)
@@ -225,21 +240,39 @@ def verdict_by_sources(
         judged = better
     shipped = threshold_for(language, retrieved.searched, max(rate, LEAST_RATE)) if rate else 0.0
     least = lowered_line(shipped, lowered)
+    sureness = _sureness(question, sources, judged)
     if _is_surely_told(question, sources):
+        confidence = max(sureness.most_confidence, answer_confidence(SURE))
         told_inside = focus if is_inside else frozenset[int]()
-        confidence = answer_confidence(max(judged.score, SURE))
-        return Verdict(is_answerable=True, most_confidence=confidence, inside=told_inside)
+        return Verdict(is_answerable=True, most_confidence=confidence, evidence=sureness.evidence, inside=told_inside)
     is_sure = judged.nearness.is_near and judged.score >= SURE
     if judged.nearness.has_near_sentence:  # where its whole passage is not
         is_sure = is_sure or judged.score >= lowered_line(least, -RAISED)
-    is_answerable = judged.is_answerable(least, retrieved.searched) if is_near else is_sure
-    return Verdict(
-        is_answerable=is_answerable,
-        most_confidence=answer_confidence(judged.score),
-        is_certain=judged.score >= CERTAIN,
-        is_doubtful=judged.score < DOUBTFUL,
+    return replace(
+        sureness,
+        is_answerable=judged.is_answerable(least, retrieved.searched) if is_near else is_sure,
         earlier_question=earlier_question if is_told else "",
         inside=focus if is_told or is_inside else frozenset(),
+    )
+
+
+def _lacks_place(question: str, sources: Sequence[Source], retrieved: Retrieved) -> bool:
+    """Whether a question is about a place that neither the sources nor any searched passage speaks of."""
+    texts = [_names_and_text(source) for source in sources]
+    return bool(unknown_places(question, texts, retrieved.state.query.weights, model_registry.tokenizer()))
+
+
+def _sureness(question: str, sources: Sequence[Source], judged: Answerability) -> Verdict:
+    """A verdict that answers, with how sure that is."""
+    evidence, side = _evidence(question, sources, judged), _told_side(question, sources)
+    confidence = quoted_confidence(evidence, model_registry.embedder().model)
+    return Verdict(
+        is_answerable=True,
+        most_confidence=min(confidence, OF_SIDE.get(side, 1.0)),
+        evidence=evidence,
+        beats_refusal=judged.score >= BEYOND_REFUSAL and side != "other",
+        is_certain=judged.score >= CERTAIN and side not in OF_SIDE,
+        is_doubtful=judged.score < DOUBTFUL,
     )
 
 
@@ -261,6 +294,22 @@ def _judged_alone(question: str, sources: Sequence[Source], judge: Callable[...,
     judged = judge(without_document_wish(question), sources)
     editions = compared_editions(question_core(question), [source.passage for source in sources])
     return judged if editions is None else judged.without_reading()
+
+
+def _evidence(question: str, sources: Sequence[Source], judged: Answerability) -> Evidence:
+    """What tells right quotations from wrong ones."""
+    tokenizer, embedder = model_registry.tokenizer(), CachingEmbedder(model_registry.embedder())
+    statements = read_statements(sources, tokenizer)
+    if judged.read is None or not statements:
+        return Evidence(score=judged.score)
+    chances = chances_of(sentence_scores(question, statements, embedder, tokenizer))
+    return Evidence(score=judged.score, read=judged.read, lead=float(chances.max()))
+
+
+def _told_side(question: str, sources: Sequence[Source]) -> str:
+    """Which side of a thing the likeliest sentence tells of, where some sentence is about another than is asked for."""
+    tokenizer, embedder = model_registry.tokenizer(), CachingEmbedder(model_registry.embedder())
+    return told_side(question, read_statements(sources, tokenizer), embedder, tokenizer)
 
 
 def _is_surely_told(question: str, sources: Sequence[Source]) -> bool:

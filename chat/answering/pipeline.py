@@ -47,6 +47,7 @@ from chat.answering.wide_judgement import judge_widely
 from chat.concurrency.executors import run_cpu, run_db
 from chat.selectors import citations_still_askable
 from chat.types import AnswerRecord
+from knowledge import model_registry
 from knowledge.options_draft import NO_DRAFT
 from ragcore.extractive.edition_changes import asks_changes
 from ragcore.extractive.generator import ExtractiveGenerator
@@ -95,7 +96,7 @@ async def compute_answer(context: AnswerContext, ports: AnswerPorts | None = Non
         draft, record = await answer_from_sources(context, ports, preparation)
         if draft.is_fallback:
             preparation = replace(preparation, mode="fallback")
-        record = replace(record, confidence=min(record.confidence, preparation.most_confidence))
+        record = replace(record, confidence=min(record.confidence, _most_by_loop(preparation)))
     if draft.stopped and not record.text.strip():
         record = replace(record, status="stopped", confidence=0.0)
     trace = {**record.trace, "asked": asked_with(context)}
@@ -107,13 +108,24 @@ async def compute_answer(context: AnswerContext, ports: AnswerPorts | None = Non
     return add_metadata(context, record, preparation, ports, draft, seconds=seconds, evidence=evidence)
 
 
+def _most_by_loop(preparation: Preparation) -> float:
+    """The grade of a loop; without a language model 1, since what is quoted has a confidence of its own."""
+    is_graded = model_registry.chat_model() is not None or preparation.mode == "fallback"
+    return preparation.most_confidence if is_graded else 1.0
+
+
 async def answer_from_sources(
     context: AnswerContext, ports: AnswerPorts, preparation: Preparation
 ) -> tuple[Draft, AnswerRecord]:
-    """A text from the numbered sources, or in its place a refusal or search results; checked against the sources."""
+    """A text from the numbered sources, or in its place a refusal or search results; checked against the sources.
+
+    What a loop quoted without a language model is quoted anew: with whole tables, and in its conversation.
+    """
     state, files = preparation.state, preparation.files
     if context.stop.is_set():
         return await end_stopped(context, ports, state)
+    if model_registry.chat_model() is None:
+        state = replace(state, answer_text=None)
     facts = ports.facts
     if facts is not None:
         state = replace(state, sources=without_facts(state.sources))
@@ -154,8 +166,17 @@ async def answer_from_sources(
     )
     if draft.degraded:  # also when what could be put together is a refusal
         record = replace(record, status="degraded")
+    return draft, _with_confidence(record, draft, verdict)
+
+
+def _with_confidence(record: AnswerRecord, draft: Draft, verdict: Verdict) -> AnswerRecord:
+    """The record with its confidence: that of the verdict for quotations, which are supported whatever they answer."""
     most = min(verdict.most_confidence, DOUBTED_CONFIDENCE if DOUBTED in draft.warnings else 1.0)
-    return draft, replace(record, confidence=round(min(record.confidence, most), 4))
+    is_supported = bool(record.sentences) and all(sentence.support == "supported" for sentence in record.sentences)
+    is_quoted = draft.model == ExtractiveGenerator.name and verdict.evidence is not None
+    confidence = most if is_quoted and is_supported else min(record.confidence, most)
+    trace = {**record.trace, "confidence": verdict.evidence.values()} if verdict.evidence is not None else record.trace
+    return replace(record, confidence=round(confidence, 4), trace=trace)
 
 
 async def _is_answerable(

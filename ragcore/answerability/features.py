@@ -15,7 +15,6 @@ import numpy.typing as npt
 
 from ragcore.answerability.question_parts import (
     YEAR,
-    count_opposites,
     find_match_scopes,
     is_negated,
     pairs_beside,
@@ -29,6 +28,7 @@ from ragcore.extractive.sentence_model import SentenceFeatures, SentenceScorer, 
 from ragcore.extractive.sentences import Statement, read_statements
 from ragcore.ports import Embedder, FloatArray, Tokenizer
 from ragcore.text.lexical_features import heaviest_missing, pair_share
+from ragcore.text.opposites import count_opposites
 from ragcore.text.question_type import question_type
 from ragcore.types import Source
 

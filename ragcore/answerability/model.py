@@ -57,6 +57,7 @@ class Answerability:
     nearness: Nearness = field(default_factory=Nearness)
     features: Mapping[str, float] = field(default_factory=dict)  # by name; {} without usable sentences
     unread: float | None = None  # the score without what was read; None: nothing was
+    read: float | None = None  # log-odds that the sentence answers which reads best; None: nothing was read
     lowered: float = 0.0  # log-odds by which the line lies lower, since a sentence reads well
 
     @property
@@ -178,7 +179,7 @@ def _read(
     read = max(pair_logits)
     odds = log_odds(judged.score) + weights["weight"] * min(read - weights["doubtful"], 0.0)
     score, lowered = 1 / (1 + math.exp(-odds)), weights["lowers"] if read >= weights["near"] else 0.0
-    return replace(judged, score=score, unread=judged.score, lowered=lowered)
+    return replace(judged, score=score, unread=judged.score, read=read, lowered=lowered)
 
 
 def _judge(

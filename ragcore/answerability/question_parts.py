@@ -8,17 +8,16 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cache, lru_cache
+from functools import cache
 
 from ragcore.extractive.sentences import Statement
 from ragcore.ports import Tokenizer
 from ragcore.text.lexical_features import idf_in, pairs_within, share_of_selected
 from ragcore.text.request_cache import cached
 from ragcore.text.scripts import CJK
-from ragcore.text.word_lists import read_lines, read_section
+from ragcore.text.word_lists import read_section
 
 PACKAGE = "ragcore.answerability"
-KEPT_QUESTIONS = 256  # whose words a process remembers: each is looked at for every source
 
 NAME = re.compile(
     r"(?<!^)\b[A-Z][\w-]*|\b\w*\d\w*[A-Za-z]\w*|\b[A-Za-z]\w*\d\w*|\b[A-Z]{2,}\w*|[《「“]([^》」”]+)[》」”]"
@@ -71,27 +70,6 @@ def cue(section: str) -> re.Pattern[str]:
 def is_negated(text: str) -> bool:
     """Whether a text denies something; words that only look negated (未来, not only) do not count."""
     return bool(cue("negation").search(cue("not negation").sub(" ", text)))
-
-
-@cache
-def _opposites() -> tuple[tuple[re.Pattern[str], re.Pattern[str]], ...]:
-    pairs = []
-    for line in read_lines(PACKAGE, "opposites.txt"):
-        one, other = ("|".join(re.escape(w) for w in side.strip().split("/")) for side in line.split("|"))
-        pairs.append((re.compile(rf"(?<![a-z])(?:{one})(?![a-z])"), re.compile(rf"(?<![a-z])(?:{other})(?![a-z])")))
-    return tuple(pairs)
-
-
-def count_opposites(question: str, text: str) -> int:
-    """How many words of a question stand in a text only as their opposites. Both in lower case."""
-    return sum(bool(opposite.search(text) and not word.search(text)) for word, opposite in _opposites_of(question))
-
-
-@lru_cache(maxsize=KEPT_QUESTIONS)
-def _opposites_of(question: str) -> tuple[tuple[re.Pattern[str], re.Pattern[str]], ...]:
-    """Of each word of a question that has an opposite the pattern, and that of its opposite."""
-    both_ways = ((word, opposite) for one, other in _opposites() for word, opposite in ((one, other), (other, one)))
-    return tuple((word, opposite) for word, opposite in both_ways if word.search(question))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -83,6 +83,11 @@ _PROCEDURE = re.compile(
     r"|怎[么麼](?![样樣算是])|怎[样樣](?![的么麼])|如何|咋(?!回事)|流程|步[骤驟]|[哪几幾][几幾]?步",
     re.IGNORECASE,
 )
+_COURSE = re.compile(
+    r"\bhow (?:does|is|are|did|was|were|will)\b|\bwhat (?:happens|comes next|is done)\b"
+    r"|[会會]怎[么麼样樣]|怎[么麼样樣][进進]行|[发發]生(?:什么|什麼|哪些)|[过過]程",
+    re.IGNORECASE,
+)
 _ACTION = re.compile(r"\bhow (?:do|can|to|should|would|must|could) (?:(?:i|we|you|one) )?([a-z]{4,})\b", re.IGNORECASE)
 _ANY_ACTION = frozenset(
     {"make", "handle", "deal", "proceed", "start", "know", "find", "work", "they", "this", "that", "have"}
@@ -116,6 +121,11 @@ def asked_extent(question: str, *, names: int) -> Extent:
 def asks_procedure(question: str) -> bool:
     """Whether a question asks how something is done, or what is to be done."""
     return _PROCEDURE.search(question) is not None
+
+
+def asks_course(question: str) -> bool:
+    """Whether a question asks how something goes on, "how does a device recover", though nobody is to do it."""
+    return _COURSE.search(question) is not None
 
 
 def asked_action(question: str) -> str:

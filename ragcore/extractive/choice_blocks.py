@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
-from ragcore.extractive.choice import SentenceChoice
+from ragcore.extractive.choice import SentenceChoice, is_of_use
 from ragcore.extractive.formatting import Wording, cite, listing, supplement
 from ragcore.extractive.sections import find_list_around
 from ragcore.extractive.sentences import Statement
 
 MOST_BESIDE_ROW = 2  # groups of sentences behind a row that answers exactly
 MOST_OF_OTHER_CATEGORIES = 2  # further points, where documents have categories
+HELD = 0.85  # probability of the best sentence within an explanation from which nothing is added to it
+BESIDE = 0.05  # probability from which a sentence is added
+MOST_BESIDE = 3
 
 
 def whole_list_blocks(
@@ -50,3 +53,18 @@ def beside_row_blocks(choice: SentenceChoice, words: Wording) -> list[str]:
     groups = [group for group in (choice.core, *choice.points) if not group[0].is_row]
     block = supplement(groups[:MOST_BESIDE_ROW], words)
     return [block] if block else []
+
+
+def beside_runs(
+    question: str, runs: Sequence[Statement], statements: Sequence[Statement], chances: Mapping[int, float]
+) -> list[Statement]:
+    """The likeliest sentences that an explanation lacks. `chances`: id of each sentence -> that it is the best one."""
+    missing: list[Statement] = []
+    coverage = sum(chances[id(s)] for s in runs)
+    for statement in sorted(statements, key=lambda s: -chances[id(s)]):
+        if coverage >= HELD or len(missing) == MOST_BESIDE or chances[id(statement)] < BESIDE:
+            break
+        if statement not in runs and is_of_use(statement, question):
+            missing.append(statement)
+            coverage += chances[id(statement)]
+    return missing

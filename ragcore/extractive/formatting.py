@@ -42,6 +42,7 @@ class Wording:
     aspect: str
     statements: str
     closest: str  # above a passage of which it is not sure that it answers
+    other_side: str  # above what is told of the `{other}` side of a thing alone, where `{asked}` is asked for
     more_rows: str  # below the first rows of a long table, with `{number}`
     source_language: str  # above a quotation in the other one of the two languages
     languages_differ: str  # below quotations of which only some are, with `{titles}` of their documents
@@ -60,6 +61,7 @@ _WORDS: dict[Script, Wording] = {
         aspect="方面",
         statements="资料所述",
         closest="最相关的段落",
+        other_side="资料中没有“{asked}”的说明，以下是“{other}”的情况",
         more_rows="另有 {number} 行",
         more_changes="另有 {number} 处不同",
         in_all="共 {number}",
@@ -76,6 +78,7 @@ _WORDS: dict[Script, Wording] = {
         aspect="方面",
         statements="資料所述",
         closest="最相關的段落",
+        other_side="資料中沒有「{asked}」的說明，以下是「{other}」的情況",
         more_rows="另有 {number} 列",
         more_changes="另有 {number} 處不同",
         in_all="共 {number}",
@@ -92,6 +95,7 @@ _WORDS: dict[Script, Wording] = {
         aspect="Aspect",
         statements="What the sources say",
         closest="The passage that fits best",
+        other_side="The sources do not tell this of “{asked}”, only of “{other}”",
         more_rows="{number} more rows",
         more_changes="{number} more differences",
         in_all="{number} in all",
@@ -128,6 +132,16 @@ def with_source_language(question: str, blocks: list[str], words: Wording, sourc
     titles = dict.fromkeys(source.passage.title.replace("*", "") for source in sources if source.number in other)
     names = words.between_titles.join(title for title in titles if title)
     return [*blocks, f"\n\n**{words.languages_differ.format(titles=names)}**"] if names else blocks
+
+
+def is_remark(line: str, words: Wording) -> bool:
+    """Whether a line of an answer quotes nothing and only says how far the quotation answers, or its language."""
+    return is_side_line(line, words) or line.strip(" *:：") == words.closest or is_language_line(line, words)
+
+
+def is_side_line(line: str, words: Wording) -> bool:
+    """Whether a line of an answer says that only the other side of a thing is told."""
+    return line.strip(" *").startswith(words.other_side.partition("{")[0])
 
 
 def is_language_line(line: str, words: Wording) -> bool:

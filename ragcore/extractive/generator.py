@@ -12,6 +12,7 @@ import numpy as np
 
 from ragcore.extractive.answer_patterns import (
     asked_extent,
+    asks_course,
     asks_procedure,
     asks_several,
     cue_kind,
@@ -25,16 +26,16 @@ from ragcore.extractive.choice import (
     choose_sentences,
     defined_first,
     is_mail_head,
-    is_of_use,
     prefer_full_coverage,
     share_shown,
     stands_in_prose,
     with_rest_of_clause,
     with_tables,
 )
-from ragcore.extractive.choice_blocks import beside_row_blocks, supplement_blocks, whole_list_blocks
+from ragcore.extractive.choice_blocks import beside_row_blocks, beside_runs, supplement_blocks, whole_list_blocks
 from ragcore.extractive.code_quotes import asked_code, asks_code, gives_code, with_code_set, without_other_code
 from ragcore.extractive.comparison import asks_choice, compare_in_table, find_compared
+from ragcore.extractive.contrasts import by_side
 from ragcore.extractive.document_wish import asks_document, wants_version_of, without_document_wish
 from ragcore.extractive.edition_changes import changes_block
 from ragcore.extractive.editions import current_first, less_of_older, older_editions
@@ -42,6 +43,7 @@ from ragcore.extractive.focus import point_worth
 from ragcore.extractive.formatting import (
     Wording,
     document_line,
+    is_side_line,
     passage_block,
     point_blocks,
     procedure_blocks,
@@ -100,26 +102,23 @@ from ragcore.ports import AnswerPart, Embedder, FloatArray, GenerationEvent, Gen
 from ragcore.text.question_core import question_core
 from ragcore.text.question_type import question_type
 from ragcore.text.tokenise import stop_words
+from ragcore.types import Source
 
 SPECIFIC = 9  # content words from which a question names many things
 FACTS = frozenset({"time", "number"})  # asked for in a sentence or two
-HELD = 0.85  # probability of the best sentence within an explanation from which nothing is added to it
 NAMED_COLUMNS = 450  # of a fact about a document that the question names
 POINTED_CHARACTERS = 700  # of what stands in a document that is asked for; of more the first sentences are enough
 DOUBTFUL = 0.5  # the same below which the passage is marked as the one that fits best, and its paragraph completed
 MORE_ACROSS = 2  # sentences of an answer from a source in the other language
 MORE_COLUMNS = 300  # of such an answer
-BESIDE = 0.05  # probability from which a sentence is added
-MOST_BESIDE = 3
 
 
 class ExtractiveGenerator:
     """Implements ports.LLMGenerator by quoting: a core answer from the best source, then at most two further points.
 
     The text is Markdown in the language of the question; every sentence is verbatim and carries its `[n]`. The form
-    follows the question: a table for a comparison, the list of the source for steps and enumerations, the defining
-    sentence first for a definition. Where no sentence stands out, the passage that fits best is quoted and marked as
-    such instead of sentences from everywhere.
+    follows the question: a table for a comparison, the list of the source for steps, the defining sentence first for a
+    definition. Where no sentence stands out, the passage that fits best is quoted and marked as such.
     """
 
     name = "extractive"
@@ -173,7 +172,8 @@ class ExtractiveGenerator:
         blocks = self._answer(without_document_wish(question), request, statements, words)
         is_long = asks_document(question) and sum(map(len, blocks)) > POINTED_CHARACTERS
         if (is_long or request.style in ("simple", "precise")) and blocks:
-            blocks = [self._shorter(question, request, "".join(blocks), statements)]
+            remark = [block for block in blocks[:1] if is_side_line(block, words)]
+            blocks = [*remark, self._shorter(question, request, "".join(blocks), statements)]
         line = document_line(blocks, request.sources)
         if blocks and (asks_document(question) or wants_version_of(question, "".join(blocks), line)):
             blocks = [line, *blocks]
@@ -184,9 +184,8 @@ class ExtractiveGenerator:
         if request.style == "precise":
             return quoted(text)
         features, scores = self._scored(question, statements, request.earlier_question)
-        worth = {
-            s.text: float(score) for s, score in zip(statements, prefer_full_coverage(scores, features), strict=True)
-        }
+        scores = prefer_full_coverage(scores, features)
+        worth = {s.text: float(score) for s, score in zip(statements, scores, strict=True)}
         return shortened(text, lambda sentence: worth.get(sentence, -math.inf))
 
     def _part(self, part: AnswerPart, request: GenerationRequest) -> str:
@@ -217,10 +216,8 @@ class ExtractiveGenerator:
             return [block]
         statements = [statement for statement in statements if not is_mail_head(statement)] or statements
         older = older_editions(sources)
-        every, statements = (
-            statements,
-            current_first(question, [statements[at] for at in about_codes(question, statements)], older),
-        )
+        every = statements
+        statements = current_first(question, [statements[at] for at in about_codes(question, statements)], older)
         if (rows := self._rows_of_kind(question, statements, every, request.whole_versions)) is not None:
             return [found_rows_block(rows, words)]
         # what a thing is may be said anywhere, not only in the document that is called after it
@@ -232,13 +229,31 @@ class ExtractiveGenerator:
         scores = less_of_older(question, statements, lift_reasons(question, statements, scores), older)
         if (record := find_record(question, statements, scores, self._tokenizer, every=every)) is not None:
             return [found_rows_block(record, words)]
+        side = by_side(question, statements, scores, self._tokenizer)
+        blocks = self._by_scores(question, sources, features, side.scores, titles, words)
+        if not blocks or side.side != "other":
+            return blocks
+        return [f"**{words.other_side.format(asked=side.asked_word, other=side.other_word)}**\n\n", *blocks]
+
+    def _by_scores(
+        self,
+        question: str,
+        sources: Sequence[Source],
+        features: SentenceFeatures,
+        scores: FloatArray,
+        titles: frozenset[str],
+        words: Wording,
+    ) -> list[str]:
+        """The blocks by how well each sentence answers: a row of codes, steps, a section, or sentences.
+
+        `scores`: float32[n], log-odds of the sentences of `features`; `titles`: titles that the question names.
+        """
+        statements = features.statements
         if asks_procedure(question) and (row := find_coded_row(question, statements, self._tokenizer)) is not None:
             return [found_rows_block(row, words)]
-        if (
-            asks_procedure(question)
-            and (procedure := find_procedure(question, statements, scores, self._tokenizer)) is not None
-        ):
-            return procedure_blocks(procedure, words)
+        in_steps = asks_procedure(question) or asks_course(question)
+        if in_steps and (steps := find_procedure(question, statements, scores, self._tokenizer)) is not None:
+            return procedure_blocks(steps, words)
         if not features.column("definition").any():
             section = find_section_answer(
                 question, sources, self._tokenizer, with_parts=not definition_subject(question)
@@ -378,16 +393,7 @@ class ExtractiveGenerator:
             replace(s, text=with_figure(question, s.text)) if s is choice.best else s
             for s in with_tables(runs, statements)
         ]
-        coverage = sum(chances[id(s)] for s in runs)
-        lead = [f"**{words.closest}**\n\n"] if coverage < DOUBTFUL else []
-        missing: list[Statement] = []
-        for statement in sorted(statements, key=lambda s: -chances[id(s)]):
-            if coverage >= HELD or len(missing) == MOST_BESIDE or chances[id(statement)] < BESIDE:
-                break
-            if statement not in runs and is_of_use(statement, question):
-                missing.append(statement)
-                coverage += chances[id(statement)]
-        block = [passage_block(quoted_runs, words)] if quoted_runs else []
-        if not block:
-            return []
-        return [*lead, *block, *([supplement([[s] for s in missing], words)] if missing else [])]
+        lead = [f"**{words.closest}**\n\n"] if sum(chances[id(s)] for s in runs) < DOUBTFUL else []
+        missing = beside_runs(question, runs, statements, chances)
+        beside = [supplement([[s] for s in missing], words)] if missing else []
+        return [*lead, passage_block(quoted_runs, words), *beside] if quoted_runs else []

@@ -39,6 +39,14 @@ WEIGHTS_FILE = "sentence_meaning.json"
 ACROSS_DEFINITION = 4.0  # log-odds of a sentence in the other language that says what the asked-for term is
 
 
+def sentence_scores(
+    question: str, statements: Sequence[Statement], embedder: Embedder | None, tokenizer: Tokenizer
+) -> FloatArray:
+    """float32[n]: log-odds that each sentence answers, by words and by meaning."""
+    words = SentenceScorer.shipped().scores(compute_sentence_features(question, statements, tokenizer))
+    return meaning_scores(question, statements, words, embedder, tokenizer)
+
+
 def meaning_scores(
     question: str, statements: Sequence[Statement], words: FloatArray, embedder: Embedder | None, tokenizer: Tokenizer
 ) -> FloatArray:

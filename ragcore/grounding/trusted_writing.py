@@ -14,7 +14,7 @@ from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, 
 from contextlib import aclosing
 from dataclasses import dataclass, field, replace
 
-from ragcore.extractive.formatting import Wording, is_language_line, wording_for
+from ragcore.extractive.formatting import Wording, is_language_line, is_remark, wording_for
 from ragcore.extractive.generator import ExtractiveGenerator
 from ragcore.extractive.single_fact import asks_single_fact
 from ragcore.grounding.attribution import Attributor
@@ -330,8 +330,7 @@ def _language(request: GenerationRequest) -> str:
 
 def _without_headings(text: str, words: Wording) -> str:
     """Without the lines that say how sure a quotation is, or in which language."""
-    lines = (line for line in text.splitlines() if line.strip(" *:：") != words.closest)
-    return "\n".join(line for line in lines if not is_language_line(line, words))
+    return "\n".join(line for line in text.splitlines() if not is_remark(line, words))
 
 
 def _plain(text: str) -> str:

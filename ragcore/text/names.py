@@ -20,9 +20,9 @@ from ragcore.types import NameMention
 MAX_TERM_CHARACTERS = 256  # longer ones are left out
 MAX_DEPTH = 8  # folders of a path, the last ones
 ENDINGS = (
-    "bmp|csv|docx?|dps|eml|epub|et|gif|html?|jpe?g|json|log|markdown|md|msg|od[pst]|pdf|png|pptx?|rtf|tiff?|tsv|txt|webp"
-    "|wps|xhtml|xls[mx]?|xml|zip"
-    "|asn1?|cc|cfg|cjs|conf|cpp|cs|cxx|go|hh|hpp|ini|java|jsx?|kts?|lua|mjs|php|pl|proto|pyi?|rb|rs|scala|sh|sql|swift"
+    "bmp|csv|docx?|dps|eml|epub|et|geojson|gif|html?|ipynb|jpe?g|jsonl?|log|markdown|mdx?|msg|ndjson|od[pst]|pdf|png|pptx?"
+    "|rtf|srt|tiff?|tsv|txt|vtt|webp|wps|xhtml|xls[mx]?|xml|zip"
+    "|asn1?|cc|cfg|cjs|conf|cpp|cs|cxx|go|hh|hpp|ini|java|jsx?|kts?|lua|mjs|php|pl|properties|proto|pyi?|rb|rs|scala|sh|sql|swift"
     "|toml|tsx?|ya?ml"
     r"|(?<=\w\w\.)[chmr]"  # of one letter, behind more than one: timer.c, but not a.m. and 3.c
 )

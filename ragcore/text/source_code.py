@@ -44,14 +44,9 @@ class SourceLines:
 
 
 def fence_source(code: str, *, language: str, first: int, last: int) -> str:
-    """Lines of a source file as Markdown."""
-    return fenced(code, f"{language} lines={first}-{last}")
-
-
-def fenced(code: str, info: str = "") -> str:
-    """Code as Markdown, with what follows the opening fence; the fence is one that the code does not hold."""
+    """Lines of a source file as Markdown; the fence is one that the code does not hold."""
     fence = next((mark for mark in ("```", "~~~", "````", "~~~~") if mark not in code), "`" * 16)
-    return f"{fence}{info}\n{code}\n{fence}"
+    return f"{fence}{language} lines={first}-{last}\n{code}\n{fence}"
 
 
 def source_lines(text: str) -> list[SourceLines]:

@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
+from itertools import groupby
 
 from ragcore.ports import Tokenizer
 from ragcore.stage_ports import Lexicon
 from ragcore.text.lexicon import is_meant
 from ragcore.text.matching import keywords
 from ragcore.text.scripts import language_of
+from ragcore.text.tokenise import stop_words
 from ragcore.text.word_lists import longest_first, read_sections
+from ragcore.understanding.chinese_mentions import Unit, groups
 from ragcore.understanding.lexicon import term_spans
 
 Span = tuple[int, int]
@@ -20,6 +23,7 @@ Span = tuple[int, int]
 _ARTICLE = re.compile(r"\b(?P<article>an?)(?P<space>\s+)\Z", re.I)
 _AN_WORD = re.compile(r"[ai]|e(?!u)|o(?!ne\b|nce)|u(?!ni[^mn]|s[aeiu]|t[eio]|biq|r[aeo])|ho(?:ur|nest|nour)", re.I)
 _AN_LETTER = re.compile(r"[AEFHILMNORSX](?![a-z])|e(?=[A-Z])")  # letters that are read one by one: an RRU, an eNodeB
+_NEXT_WORD = re.compile(r"[ -]([A-Za-z]+)")
 _SPELT = re.compile(r"[a-z]?[A-Z](?![a-z])")
 
 
@@ -52,7 +56,7 @@ def names_of_terms(query: str, tokenizer: Tokenizer, lexicon: Lexicon | None) ->
     Left out are names of a generation of networks that the question does not speak of (no eNodeB in a question about
     5G), names that two of its terms share ("the difference between X and X"), and all names of a term of which the
     question has another name itself. Of a term with several meanings those names come alone that share a word with the
-    rest of the question.
+    rest of the question. A part of a longer word keeps its language: 频谱分析仪 is no "spectrum分析仪".
     """
     if lexicon is None:
         return {}
@@ -61,6 +65,7 @@ def names_of_terms(query: str, tokenizer: Tokenizer, lexicon: Lexicon | None) ->
         names, rest = lexicon.alternatives(query[start:end]), f"{query[:start]}\n{query[end:]}"
         is_explained = any(_stands_in(name, rest) for name in names)
         every[start, end] = [] if is_explained else [name for name in names if generations(name) <= of_query]
+    every |= {at: [name for name in every[at] if not _mixes(query, at, name)] for at in _parts(query, every, tokenizer)}
     by_term = {query[start:end].casefold(): names for (start, end), names in every.items()}
     counts = Counter(name for names in by_term.values() for name in {name.casefold() for name in names})
     return {
@@ -90,12 +95,48 @@ def put_names(query: str, names: Mapping[Span, str]) -> str:
     text = query
     for (start, end), name in sorted(names.items(), reverse=True):
         before, after = text[:start], text[end:]
+        if name.isascii() and any(other_end == start and other.isascii() for (_, other_end), other in names.items()):
+            name = f" {name}"  # two Chinese words stand side by side, two English ones do not
         if not name.isascii() and tongue_of(query) == "zh":
             before, after = before.rstrip(" "), after.lstrip(" ")
         elif article := _ARTICLE.search(before):
             before = before[: article.start()] + _fitting(article["article"], name) + article["space"]
         text = before + name + after
     return text
+
+
+def _parts(query: str, names: Mapping[Span, Sequence[str]], tokenizer: Tokenizer) -> list[Span]:
+    """The terms that are parts of a compound of which not every part has a name in the other language."""
+    if tongue_of(query) != "zh":
+        return [
+            (start, end)
+            for start, end in names
+            if (match := _NEXT_WORD.match(query, end)) is not None and match[1].lower() not in stop_words()
+        ]
+    parts: list[Span] = []
+    for run in _compounds(query, tokenizer):
+        inside = [(start, end) for start, end in names if run[0].start <= start and end <= run[-1].end]
+        foreign = {at for at in inside if any(_mixes(query, at, name) for name in names[at])}
+        is_covered = all(any(start <= unit.start and unit.end <= end for start, end in foreign) for unit in run)
+        parts += [] if is_covered else inside
+    return parts
+
+
+def _compounds(query: str, tokenizer: Tokenizer) -> Iterator[list[Unit]]:
+    """Content words that stand directly side by side, without those at the end that only say what is asked: 流程."""
+    for group in groups(query, tokenizer):
+        for is_joint, joined in groupby(group, key=lambda unit: unit.text in ("的", "之")):
+            units = list(joined)
+            while len(units) > 1 and units[-1].is_attribute:
+                units.pop()
+            if not is_joint:
+                yield units
+
+
+def _mixes(query: str, at: Span, name: str) -> bool:
+    """Whether a written-out name is of the other script than the question and the term in whose place it stands."""
+    is_latin = tongue_of(query) != "zh"
+    return not is_abbreviation(name) and name.isascii() != is_latin and query[at[0] : at[1]].isascii() == is_latin
 
 
 def generations(text: str) -> frozenset[str]:

@@ -11,7 +11,7 @@ from ragcore.errors import CorruptDocumentError, RagError
 from ragcore.parsing.charset import decode
 from ragcore.parsing.markdown import MarkdownParser
 from ragcore.parsing.parser_errors import build_document, coded_errors, require_content
-from ragcore.text.source_code import fenced
+from ragcore.text.code_blocks import fenced
 from ragcore.types import Block, ParsedDocument
 
 _COLOURS = re.compile(r"\x1b\[[0-9;]{0,20}m")

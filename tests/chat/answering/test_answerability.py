@@ -3,10 +3,12 @@
 from dataclasses import replace
 
 import pytest
+from asgiref.sync import sync_to_async
 
 from chat.answering import answerability, retrieval
 from chat.answering.answerability import Verdict
 from ragcore.answerability.model import Answerability
+from tests.factories import ingest
 from tests.scripted_llm import Reply
 
 QUESTION = "How many steps does the random access procedure have?"
@@ -71,3 +73,25 @@ async def test_no_model_is_asked_where_neither_words_nor_meaning_are_near(
     assert (answer["status"], llm.requests) == (status, [])
     assert "four" in answer["answer"]  # in what is quoted or listed; a page of results marks words
     assert status != "answered" or answer["confidence"] <= probability
+
+
+@pytest.mark.parametrize(
+    ("text", "lead", "most"),
+    [
+        (
+            "The return loss of the feeder after the repair was 22 dB.",
+            "**The sources do not tell this of “before”",
+            0.3,
+        ),
+        ("The return loss of the feeder before the repair was 8 dB.", "The return loss of the feeder before", 1.0),
+    ],
+)
+async def test_an_answer_about_the_other_side_of_a_thing_is_not_sure(api, world, text, lead, most):
+    await sync_to_async(ingest)(world.owner, world.knowledge_set, feeder=text)
+
+    answer = await api.generate("What was the return loss of the feeder before the repair?", cache=False)
+
+    assert answer["status"] == "answered"
+    assert answer["answer"].startswith(lead)
+    assert answer["confidence"] <= most
+    assert (answer["confidence"] > 0.5) == (most == 1.0)

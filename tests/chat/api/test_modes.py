@@ -11,7 +11,7 @@ from chat.answering import capabilities
 from knowledge.models import KnowledgeSet, SiteOptions
 from ragcore.answering.stages.question import PLANS
 from tests.chat.conftest import sse
-from tests.factories import make_set
+from tests.factories import ingest, make_set
 from tests.scripted_llm import Reply
 
 QUESTION = "How many steps does the random access procedure have?"
@@ -29,6 +29,31 @@ async def test_every_mode_answers_without_a_language_model(api, mode):
     assert answer["query_analysis"]["kind"]
     rounds = [step for step in answer["agentic_steps"] if step["round"]]
     assert bool(rounds) == (mode in ("agentic", "ultimate"))
+
+
+ALARMS = "# Alarms of the mast\n\n| Alarm | Priority |\n|---|---|\n" + "".join(
+    f"| ALM-{number} | {'urgent' if number % 3 == 0 else 'normal'} |\n" for number in range(101, 113)
+)
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        "How many alarms of the mast are urgent?",
+        "Which alarms of the mast are urgent?",
+        "What is sent on PRACH?",
+        "载波聚合最多支持多少个载波？",
+        "What does the source cell send?",
+    ],
+)
+async def test_without_a_language_model_a_dearer_mode_quotes_no_less(api, world, question):
+    await sync_to_async(ingest)(world.owner, world.knowledge_set, alarms=ALARMS)
+
+    answers = [await api.generate(question, mode=mode, cache=False) for mode in ("basic", "agentic", "ultimate")]
+
+    assert {answer["status"] for answer in answers} == {"answered"}
+    assert [answer["answer"] for answer in answers[1:]] == [answers[0]["answer"]] * 2
+    assert {answer["confidence"] for answer in answers} == {answers[0]["confidence"]}
 
 
 @pytest.mark.parametrize("mode", ["basic", "enhanced", "agentic", "ultimate"])

@@ -5,7 +5,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ragcore.answerability.features import FEATURES, compute_features
-from ragcore.answerability.question_parts import count_opposites, cue, is_negated
+from ragcore.answerability.question_parts import cue, is_negated
+from ragcore.text.opposites import count_opposites
 from ragcore.text.request_cache import request_cache
 from ragcore.text.tokenise import JiebaTokenizer
 from tests.contracts.generator import source

@@ -360,3 +360,38 @@ def test_rules_never_fail_and_never_return_the_question_or_nothing(query):
 
     assert all(text.strip() and text.strip().lower() != query.strip().lower() for text in found)
     assert isinstance(rules.hypothetical(query), str)
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        "频谱分析仪怎么用",
+        "频谱分配方式有哪些",
+        "基站天线的增益",
+        "切换失败率是多少",
+        "How do I use a spectrum analyzer?",
+        "What is the handover failure rate?",
+        "What does a base station antenna weigh?",
+    ],
+)
+def test_a_part_of_a_compound_keeps_its_language(query):
+    forms = [*rules.expand(query, tokenizer(), LEXICON), *rules.multi(query, tokenizer(), LEXICON)]
+
+    for form in forms:
+        assert not re.search("[a-z]{3}[\u4e00-\u9fff]", form), form
+        assert query.isascii() == form.isascii(), form
+
+
+@pytest.mark.parametrize(
+    ("query", "form"),
+    [
+        ("频谱是什么", "spectrum是什么"),
+        ("频谱的分配方式是什么", "spectrum的分配方式是什么"),
+        ("什么是频谱", "什么是spectrum"),
+        ("基站切换流程", "base station handover流程"),
+        ("RACH过程是什么", "随机接入信道过程是什么"),
+        ("切换失败率是多少", "HO失败率是多少"),
+    ],
+)
+def test_a_whole_term_gets_its_other_name(query, form):
+    assert form in rules.expand(query, tokenizer(), LEXICON)
