@@ -37,7 +37,8 @@
     button:focus-visible { outline: 3px solid #fff; outline-offset: -6px; box-shadow: 0 0 0 3px #0b6b6f; }
     svg { width: 26px; height: 26px; fill: none; stroke: currentColor; stroke-width: 2; stroke-linecap: round;
       stroke-linejoin: round; }
-    section { position: fixed; right: 20px; bottom: 88px; z-index: 2147483001; display: flex; flex-direction: column;
+    section { box-sizing: border-box; position: fixed; right: 20px; bottom: 88px; z-index: 2147483001; display: flex;
+      flex-direction: column;
       width: min(420px, calc(100vw - 40px)); height: min(680px, calc(100vh - 120px)); overflow: hidden;
       border: 1px solid #c6cbcf; border-radius: 14px; background: #fff; color: #1a1d1f;
       box-shadow: 0 2px 6px rgb(16 24 32 / .1), 0 16px 48px rgb(16 24 32 / .22); }

@@ -52,6 +52,8 @@ PAGES: dict[str, tuple[str, Opens] | None] = {
     "embed.js": ("", everybody),
     "embed/<str:code>": None,
     "embed/<str:code>/preview": None,
+    "embed/<str:code>/attachments": ("", nobody),
+    "embed/<str:code>/attachments/<uuid:attachment_id>": ("", nobody),
     "embed/<str:code>/conversations/<uuid:conversation_id>": ("", nobody),
     "embed/<str:code>/messages/<uuid:message_id>": ("", nobody),
     "embed/<str:code>/messages/<uuid:message_id>/sources/<int:number>": ("", nobody),
