@@ -108,10 +108,10 @@ def plain_text(markdown: str) -> str:
 def _with_spans_hidden(markdown: str, spans: list[str]) -> str:
     """The text with one character in the place of each piece of code, which `spans` then holds as it is shown."""
 
-    def hide(shown: str) -> str:
+    def hide(span: str) -> str:
         if len(spans) == _MOST_SPANS:
-            return shown
-        spans.append(shown)
+            return span
+        spans.append(span)
         return chr(_SPAN_MARK + len(spans) - 1)
 
     text = _SPAN_PLACES.sub("", markdown)
