@@ -97,12 +97,12 @@ def _render_image(self: RendererHTML, tokens: Sequence[Token], index: int, optio
 
 def _render_code(self: RendererHTML, tokens: Sequence[Token], index: int, options: Any, env: Any) -> str:
     """A block of code, the lines that were quoted in `<mark>`."""
-    rest, shown = tokens[index].content, ""
+    rest, marked_up = tokens[index].content, ""
     for lines in tokens[index].meta.get(_MARKED, ()):
         before, quoted, behind = rest.partition(lines)
         if quoted:
-            shown, rest = f"{shown}{escape(before)}<mark>{escape(quoted)}</mark>", behind
-    return f"<pre><code>{shown}{escape(rest)}</code></pre>\n"
+            marked_up, rest = f"{marked_up}{escape(before)}<mark>{escape(quoted)}</mark>", behind
+    return f"<pre><code>{marked_up}{escape(rest)}</code></pre>\n"
 
 
 def _with_figures(tokens: list[Token]) -> list[Token]:

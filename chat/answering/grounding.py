@@ -146,8 +146,8 @@ def sources_of_text(model: str, state: AnswerState, numbering: Mapping[int, int]
     is_used = model == ExtractiveGenerator.name or any(source.number in numbering for source in state.further_sources)
     sources = (*state.sources, *state.further_sources) if is_used else state.sources
     cited = sorted((s for s in sources if s.number in numbering), key=lambda source: numbering[source.number])
-    others = [source for source in sources if source.number not in numbering]
-    return numbered_on([*cited, *others])
+    uncited = [source for source in sources if source.number not in numbering]
+    return numbered_on([*cited, *uncited])
 
 
 def numbered_on(sources: Sequence[Source]) -> tuple[Source, ...]:

@@ -38,9 +38,13 @@ def related_sources(sources: Sequence[Source], outcome: SearchOutcome) -> tuple[
     nearness = {source.number: _nearness(source, retrieved.state, min_cosine, tokenizer) for source in sources}
     is_long = len(set(retrieved.state.query.terms)) >= LONG
     least = max(LEAST_OF_LONG if is_long else LEAST_RELATED, SHARE_OF_BEST * max(nearness.values(), default=0.0))
-    named = retrieved.state.named_documents
+    named_documents = retrieved.state.named_documents
     return numbered_on(
-        [s for s in sources if s.passage.chunk < 0 or s.passage.document in named or nearness[s.number] >= least]
+        [
+            s
+            for s in sources
+            if s.passage.chunk < 0 or s.passage.document in named_documents or nearness[s.number] >= least
+        ]
     )
 
 
@@ -70,8 +74,8 @@ def _nearness(source: Source, state: State, min_cosine: float, tokenizer: Tokeni
 def _share_of_words(source: Source, state: State, tokenizer: Tokenizer) -> float:
     """The weighted share of the question's words in a passage with its names; unknown words weigh most."""
     query, passage = state.query, source.passage
-    named = {term for e in query.expansions if set(e.terms) & set(query.weights) for term in e.asked_terms}
-    unknown = len(set(query.terms) - set(query.weights) - set(query.corrections) - named)
+    expanded_terms = {term for e in query.expansions if set(e.terms) & set(query.weights) for term in e.asked_terms}
+    unknown = len(set(query.terms) - set(query.weights) - set(query.corrections) - expanded_terms)
     every = sum(query.weights.values()) + unknown * max(query.weights.values(), default=1.0)
     have = set(tokenizer.terms("\n".join((passage.title, *passage.heading_path, source.text))))
     return sum(weight for term, weight in query.weights.items() if term in have) / (every or 1.0)

@@ -11,6 +11,7 @@ from chat.rendering import BlockStream, finished_blocks, render_markdown
 from chat.types import EventSink
 from ragcore.grounding.links import LinkStream
 from ragcore.grounding.markers import MarkerStream
+from ragcore.text.code_blocks import in_words
 from ragcore.text.markdown import without_pictures
 
 PIECE_CHARACTERS = 500  # of a text that are cleaned in one go
@@ -59,7 +60,7 @@ class TextEmitter:
 
     async def write(self, text: str) -> None:
         """A piece as the model sent it."""
-        text = without_pictures(text if self._has_begun else text.lstrip())
+        text = in_words(text if self._has_begun else text.lstrip(), without_pictures)
         self._has_begun = self._has_begun or bool(text)
         for start in range(0, len(text), PIECE_CHARACTERS):
             if time.perf_counter() - self._turn_start > TURN_SECONDS:  # many pieces may have come at once

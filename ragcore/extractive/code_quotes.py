@@ -74,15 +74,15 @@ def gives_code(question: str, statements: Sequence[Statement], tokenizer: Tokeni
     if not places:
         return worth
     names, is_asked = asked_identifiers(question), asks_code(question)
-    wanted = {name.lower() for name in _LANGUAGE_NAMES.findall(question)}
-    others = _LANGUAGE_NAMES.sub(" ", _ASKS.sub(" ", question))
-    words = set(tokenizer.terms(others)) - stop_words()
+    languages = {name.lower() for name in _LANGUAGE_NAMES.findall(question)}
+    other_words = _LANGUAGE_NAMES.sub(" ", _ASKS.sub(" ", question))
+    words = set(tokenizer.terms(other_words)) - stop_words()
     for at in places:
         statement = statements[at]
         block = code_blocks(statement.text)[0]
         if names and any(re.search(rf"(?<![\w$]){re.escape(name)}(?![\w$])", block.code) for name in names):
             worth[at] += NAMED_WEIGHT
-        if is_asked and _is_in(block, wanted):
+        if is_asked and _is_in(block, languages):
             headings = " ".join((statement.heading, *statement.source.passage.heading_path))
             have = {*statement.terms, *tokenizer.terms(readable_source(headings))}
             share = len(words & have) / len(words) if words else 1.0
@@ -118,11 +118,11 @@ def asked_code(choice: SentenceChoice, statements: Sequence[Statement], scores: 
         s for s in chosen.values() if s.is_code and s is not choice.best and score_of[id(s)] >= least
     ]
     before = {(s.source.number, s.position + 1): s for s in chosen.values() if not (s.is_code or s.is_row)}
-    shown: list[Statement] = []
+    group: list[Statement] = []
     for block in blocks:
         lead = None if block.announced else before.get((block.source.number, block.position))
-        shown += [block] if lead is None else [lead, block]
-    return tuple(shown)
+        group += [block] if lead is None else [lead, block]
+    return tuple(group)
 
 
 def with_code_set(question: str, text: str, tokenizer: Tokenizer) -> str:
@@ -137,9 +137,9 @@ def with_code_set(question: str, text: str, tokenizer: Tokenizer) -> str:
     return apart.rstrip("\n")
 
 
-def _is_in(block: CodeBlock, wanted: set[str]) -> bool:
+def _is_in(block: CodeBlock, languages: set[str]) -> bool:
     """Whether code may be in one of the wanted languages; code without a language may be in any."""
-    return not wanted or not block.language or any(block.language.lower() in _LANGUAGES[name] for name in wanted)
+    return not languages or not block.language or any(block.language.lower() in _LANGUAGES[name] for name in languages)
 
 
 def _shown(question: str, block: CodeBlock, tokenizer: Tokenizer) -> str:
@@ -151,12 +151,12 @@ def _shown(question: str, block: CodeBlock, tokenizer: Tokenizer) -> str:
     start = _window(question, lines, tokenizer)
     end = min(start + WINDOW, len(lines))
     chosen = [*([head] if head < start else []), *range(start, end)]
-    shown: list[str] = []
+    lines_shown: list[str] = []
     for before, at in zip([-1, *chosen], chosen, strict=False):
         if at > before + 1:
-            shown.append(f"{_indentation(lines[at])}{LEFT_OUT}")
-        shown.append(lines[at])
-    return "\n".join([*shown, *([f"{_indentation(lines[end - 1])}{LEFT_OUT}"] if end < len(lines) else [])])
+            lines_shown.append(f"{_indentation(lines[at])}{LEFT_OUT}")
+        lines_shown.append(lines[at])
+    return "\n".join([*lines_shown, *([f"{_indentation(lines[end - 1])}{LEFT_OUT}"] if end < len(lines) else [])])
 
 
 def _window(question: str, lines: Sequence[str], tokenizer: Tokenizer) -> int:

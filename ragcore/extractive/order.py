@@ -19,7 +19,7 @@ LEAST_COVERAGE = 0.34  # of the question
 
 
 def best_first(
-    shown: Sequence[Statement], best: Statement, features: SentenceFeatures, scores: FloatArray
+    chosen: Sequence[Statement], best: Statement, features: SentenceFeatures, scores: FloatArray
 ) -> list[Statement]:
     """The sentences with those behind the best one that stand before it and hardly concern the question.
 
@@ -27,11 +27,11 @@ def best_first(
     before it. Rows of tables stay in the order of their table.
     `scores`: float32[n], log-odds of the sentences of `features`.
     """
-    at = next((place for place, statement in enumerate(shown) if statement is best), 0)
-    if not at or any(statement.head for statement in shown):
-        return list(shown)
+    at = next((place for place, statement in enumerate(chosen) if statement is best), 0)
+    if not at or any(statement.head for statement in chosen):
+        return list(chosen)
     begin = at
-    while begin and leans_back(shown[begin]) and _is_before(shown[begin - 1], shown[begin]):
+    while begin and leans_back(chosen[begin]) and _is_before(chosen[begin - 1], chosen[begin]):
         begin -= 1
     coverage = dict(zip(map(id, features.statements), features.column("coverage").tolist(), strict=True))
     odds = dict(zip(map(id, features.statements), scores.tolist(), strict=True))
@@ -45,9 +45,9 @@ def best_first(
         is_near = odds[id(best)] - odds[id(statement)] <= CONCERNS
         return is_near or coverage[id(statement)] > 0 or statement.paragraph == best.paragraph
 
-    before = [statement for statement in shown[:begin] if stays(statement)]
-    moved = [statement for statement in shown[:begin] if not stays(statement) and concerns(statement)]
-    return [*before, *shown[begin:], *moved]
+    before = [statement for statement in chosen[:begin] if stays(statement)]
+    moved = [statement for statement in chosen[:begin] if not stays(statement) and concerns(statement)]
+    return [*before, *chosen[begin:], *moved]
 
 
 def _is_before(statement: Statement, other: Statement) -> bool:

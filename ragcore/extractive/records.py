@@ -148,11 +148,11 @@ def _record(run: Sequence[Sequence[Statement]], *, is_row: bool) -> Iterator[Rec
 
 def _made(fields: Sequence[tuple[str, str]], statements: tuple[Statement, ...], *, is_row: bool) -> Record:
     first = statements[0]
-    kept = [(label, _ENDING.sub("", value)) for label, value in fields]
-    kept = [(label, value) for label, value in kept if columns(value) <= LONG_VALUE]
-    named = [value for label, value in kept if not label]
-    title = named[0] if named else (first.heading or first.source.passage.title) if is_row else ""
-    labelled_fields = [(label, value) for label, value in kept if label]
+    short_fields = [(label, _ENDING.sub("", value)) for label, value in fields]
+    short_fields = [(label, value) for label, value in short_fields if columns(value) <= LONG_VALUE]
+    bare_values = [value for label, value in short_fields if not label]
+    title = bare_values[0] if bare_values else (first.heading or first.source.passage.title) if is_row else ""
+    labelled_fields = [(label, value) for label, value in short_fields if label]
     return Record(
         title=title,
         labels=tuple(label.replace("_", " ") for label, _value in labelled_fields),

@@ -11,6 +11,7 @@ from ragcore.grounding.markers import Marker, MarkerStream
 from ragcore.grounding.plain_urls import known_addresses
 from ragcore.grounding.source_texts import SourceSimilarity
 from ragcore.ports import Tokenizer
+from ragcore.text.code_blocks import in_words
 from ragcore.text.markdown import without_pictures
 from ragcore.text.sentences import split_sentences
 from ragcore.types import Citation, Sentence, Source
@@ -64,7 +65,7 @@ def cleaned(text: str, sources: Sequence[Source], addresses: Collection[str] = (
     Text that has gone through them already comes back as it is.
     """
     addresses_of_sources = known_addresses(sources)
-    text = without_pictures(text)
+    text = in_words(text, without_pictures)
     for _ in range(ROUNDS):
         clean, markers = normalise(text, sources)
         text = without_links(clean, addresses, addresses_of_sources)

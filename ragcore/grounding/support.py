@@ -103,8 +103,8 @@ def quoted_code(text: str, texts: Iterable[SourceText]) -> Iterator[Sentence]:
         cited = tuple(dict.fromkeys(int(number) for number in _NUMBER.findall(behind["markers"])))
         originals = [by_number[number].source.text for number in cited if number in by_number]
         if any(_holds_code(original, block) for original in originals):
-            shown = text[block.start : block.end].rstrip()
-            yield Sentence(text=shown, support="supported", citations=cited, quoted=True)
+            block_text = text[block.start : block.end].rstrip()
+            yield Sentence(text=block_text, support="supported", citations=cited, quoted=True)
 
 
 def _holds_code(original: str, block: CodeBlock) -> bool:

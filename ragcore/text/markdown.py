@@ -17,7 +17,11 @@ _MARKS = re.compile(
     r"|(?<![\w*])\*(?=[^\s*][^*]*\*(?![\w*]))|(?<=[^\s*(\[{,/])\*(?![\w*])"
 )
 _SIGNS = re.compile(r"[*~<>|\\$\]\[`]|(?<!\w)_|_(?!\w)")  # in code within a line, what Markdown would read
-_DUNDER = re.compile(r"(?<![\w`])__[A-Za-z][A-Za-z0-9]*(?:_[A-Za-z0-9]+)*__(?![\w`])")
+_DUNDER = re.compile(  # names of Python; other words between these signs are bold
+    r"(?<![\w`])__(?:init|main|name|file|all|call|class|dict|doc|enter|exit|aenter|aexit|eq|ne|lt|le|gt|ge|hash|iter|next"
+    r"|len|(?:get|set|del)(?:item|attr)|repr|str|new|del|module|version|slots|contains|bool|post_init|future|pycache)__"
+    r"(?![\w`])"
+)
 _POWER = re.compile(r"(?<=[A-Za-z0-9)])\*\*(?=[A-Za-z0-9(])")  # 2**k, where no second one makes it emphasis
 _SPAN_MARK = 0xF0000  # private use: characters that stand for code within a line while marks are taken off
 _MOST_SPANS = 2048
@@ -108,10 +112,10 @@ def plain_text(markdown: str) -> str:
 def _with_spans_hidden(markdown: str, spans: list[str]) -> str:
     """The text with one character in the place of each piece of code, which `spans` then holds as it is shown."""
 
-    def hide(shown: str) -> str:
+    def hide(span: str) -> str:
         if len(spans) == _MOST_SPANS:
-            return shown
-        spans.append(shown)
+            return span
+        spans.append(span)
         return chr(_SPAN_MARK + len(spans) - 1)
 
     text = _SPAN_PLACES.sub("", markdown)

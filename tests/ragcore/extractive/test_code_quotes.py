@@ -69,7 +69,7 @@ The log says Ready after ten seconds.
 
 ~~~python
 handlers[1](event)
-print("**bold**", "[a](http://example.org/x)", __name__)
+print("**bold**", "[a](http://example.org/x)", "![p](p.png)", "<b>", __name__)
 ~~~
 """
 CHINESE = """# 仿真器使用说明
