@@ -134,8 +134,8 @@ def source_view(*, scope: Scope, chunk_id: int, claim: str = "", is_cited: bool 
 
 def place_of(document: Document) -> str:
     """The web address of a document at its source, as the source or the field map says it; "" where nobody does."""
-    said = (*(document.metadata.get(name) for name in LINKS), document.external_id)
-    return next((text for text in said if isinstance(text, str) and _WEB.match(text)), "")
+    addresses = (*(document.metadata.get(name) for name in LINKS), document.external_id)
+    return next((text for text in addresses if isinstance(text, str) and _WEB.match(text)), "")
 
 
 def _withheld(scope: Scope, chunk: Chunk) -> str:

@@ -295,7 +295,9 @@ def _runs(source: Source, *, scope: Scope) -> list[dict[str, Any]]:
 
 def _run(job: IngestJob, source: Source) -> dict[str, Any]:
     is_shared, report = job.source_id != source.pk, job.report
-    faults, notes = ([one for one in report.get(name, ()) if _is_of(one, source, is_shared)] for name in SAID)
+    faults, notes = (
+        [problem for problem in report.get(name, ()) if _is_of(problem, source, is_shared)] for name in SAID
+    )
     return {
         "job": job,
         "is_open": hasattr(job, "run") and job.run.state != "done",
