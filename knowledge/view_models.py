@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
@@ -36,6 +37,7 @@ from ragcore.text.markdown import plain_text
 
 CHUNKS_A_PAGE = 60
 MAX_SENTENCES = 2000  # of a passage
+LINKS = ("link", "url")  # attributes that hold the address of a document at its source
 PDF = "application/pdf"
 PICTURES = {  # what a browser shows and cannot run
     ".png": "image/png",
@@ -45,6 +47,7 @@ PICTURES = {  # what a browser shows and cannot run
     ".webp": "image/webp",
     ".bmp": "image/bmp",
 }
+_WEB = re.compile(r"https?://[^\s]+\Z", re.IGNORECASE)
 INLINE = {".pdf": PDF, ".txt": "text/plain; charset=utf-8", **PICTURES}  # shown by the browser; others are saved
 
 
@@ -73,6 +76,7 @@ class SourceView:
     pictures: tuple[int, ...]  # pages that can be shown as pictures
     marks: tuple[int, ...]  # numbers of the marked sentences, for `page_picture`
     has_original: bool
+    place: str  # its address at its source; "" where that has none, or the text around the passage is withheld
     review: DocumentReview | None  # by when it is to be reviewed, and when it last was
     relations: RelationsOf  # to other documents
     original_wording: tuple[
@@ -94,6 +98,11 @@ class DocumentView:
     relations: RelationsOf
     chunks: tuple[ChunkView, ...]
     wait: Wait | None  # of a document that nothing can be shown of yet
+
+    @property
+    def place(self) -> str:
+        """As `place_of`."""
+        return place_of(self.document)
 
 
 def source_view(*, scope: Scope, chunk_id: int, claim: str = "", is_cited: bool = False) -> SourceView:
@@ -118,10 +127,17 @@ def source_view(*, scope: Scope, chunk_id: int, claim: str = "", is_cited: bool 
         marks=marked_places(chunk.text, claim),
         original_wording=() if withheld else _changes(chunk),
         has_original=bool(version.file) and not withheld,
+        place="" if withheld else place_of(document),
         review=review_of(scope=scope, document=document),
         relations=relations_of(scope=scope, document_ids=[document.pk]).get(document.pk, RelationsOf()),
         withheld=withheld,
     )
+
+
+def place_of(document: Document) -> str:
+    """The web address of a document at its source, as the source or the field map says it; "" where nobody does."""
+    addresses = (*(document.metadata.get(name) for name in LINKS), document.external_id)
+    return next((text for text in addresses if isinstance(text, str) and _WEB.match(text)), "")
 
 
 def _withheld(scope: Scope, chunk: Chunk) -> str:

@@ -12,7 +12,7 @@ from django.utils.translation import gettext_lazy as _
 from knowledge.connectors import connector_kinds
 from knowledge.models import Source
 
-NONE = _("Leave it empty: documents are sent to this source.")
+NONE = _("Not needed. Documents are sent to this source.")
 OWN_HELP: Mapping[str, Any] = {
     Source.Kind.FOLDER: _("The whole path of a folder on the machine of this site, such as /srv/documents/support."),
     Source.Kind.URL: _("Addresses of pages, one per line, such as https://www.example.com/manual/install.html."),

@@ -41,12 +41,12 @@ def trial_answer(
         return HttpResponseNotAllowed(["POST"])
     begun = time.monotonic()
     try:
-        found = act()
+        result = act()
     except RagError as error:
-        found = {"fault": error_message(error), "code": error.code}
+        result = {"fault": error_message(error), "code": error.code}
     now, took = timezone.now(), time.monotonic() - begun
-    found = {"name": name, "source": source_id, "at": now.isoformat(), "took": round(took, 1), **found}
-    request.session[SESSION] = found
+    result = {"name": name, "source": source_id, "at": now.isoformat(), "took": round(took, 1), **result}
+    request.session[SESSION] = result
     return redirect(f"{reverse('admin:knowledge_source_change', args=[source_id])}#source-trial")
 
 
@@ -64,47 +64,47 @@ def preview_found(preview: Preview) -> dict[str, Any]:
 def trial_shown(request: HttpRequest, *, source_id: int, counted: Counted | None) -> dict[str, Any] | None:
     """What the template shows: the last trial of this person, or what a job has counted, whichever is newer."""
     last = request.session.get(SESSION)
-    found = last if isinstance(last, dict) and last.get("source") == source_id else None
-    at = datetime.fromisoformat(found["at"]) if found else None
+    result = last if isinstance(last, dict) and last.get("source") == source_id else None
+    at = datetime.fromisoformat(result["at"]) if result else None
     is_newer = counted is not None and counted.begun is not None and (at is None or counted.begun > at)
-    if counted is not None and (is_newer or (found is not None and found.get("goes_on"))):
+    if counted is not None and (is_newer or (result is not None and result.get("goes_on"))):
         return _counted_shown(counted)
-    return _shown(found, at) if found is not None else None
+    return _shown(result, at) if result is not None else None
 
 
-def _shown(found: Mapping[str, Any], at: datetime | None) -> dict[str, Any]:
+def _shown(result: Mapping[str, Any], at: datetime | None) -> dict[str, Any]:
     """A trial whose result is known."""
-    shown: dict[str, Any] = {"is_test": found["name"] == "test", "at": at, "took": found["took"]}
-    if fault := found.get("fault"):
-        return {**shown, "is_bad": True, "head": fault, "code": found.get("code", "")}
-    if not shown["is_test"]:
-        return {**shown, **_preview_shown(found)}
+    view: dict[str, Any] = {"is_test": result["name"] == "test", "at": at, "took": result["took"]}
+    if fault := result.get("fault"):
+        return {**view, "is_bad": True, "head": fault, "code": result.get("code", "")}
+    if not view["is_test"]:
+        return {**view, **_preview_shown(result)}
     steps = [
         {"state": state, "label": STEP_WORDS[step], "words": STATE_WORDS[state], "message": message}
-        for step, state, message in found["steps"]
+        for step, state, message in result["steps"]
     ]
     is_bad = any(step["state"] == "failed" for step in steps)
     head = _("The source cannot be read.") if is_bad else _("The source can be read.")
-    return {**shown, "is_bad": is_bad, "head": head, "steps": steps}
+    return {**view, "is_bad": is_bad, "head": head, "steps": steps}
 
 
 def _counted_shown(counted: Counted) -> dict[str, Any]:
     """What a job has counted so far."""
-    shown: dict[str, Any] = {"is_test": False, "at": counted.ended or timezone.now(), "is_open": not counted.is_over}
+    view: dict[str, Any] = {"is_test": False, "at": counted.ended or timezone.now(), "is_open": not counted.is_over}
     if counted.begun is not None:
-        shown["took"] = round((shown["at"] - counted.begun).total_seconds(), 1)
+        view["took"] = round((view["at"] - counted.begun).total_seconds(), 1)
     if counted.fault:
-        return {**shown, "is_bad": True, "head": counted.fault}
-    return {**shown, **_preview_shown(preview_found(counted.preview))}
+        return {**view, "is_bad": True, "head": counted.fault}
+    return {**view, **_preview_shown(preview_found(counted.preview))}
 
 
-def _preview_shown(found: Mapping[str, Any]) -> dict[str, Any]:
+def _preview_shown(result: Mapping[str, Any]) -> dict[str, Any]:
     """A count in words, and examples."""
     return {
-        "head": _count_words(found["count"], is_complete=found["is_complete"], goes_on=found["goes_on"]),
-        "examples": found["examples"],
-        "more": found["count"] - len(found["examples"]),
-        "unreadable": found["unreadable"],
+        "head": _count_words(result["count"], is_complete=result["is_complete"], goes_on=result["goes_on"]),
+        "examples": result["examples"],
+        "more": result["count"] - len(result["examples"]),
+        "unreadable": result["unreadable"],
     }
 
 

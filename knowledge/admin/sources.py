@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from django.contrib import admin
-from django.db.models import Prefetch, QuerySet
+from django.db.models import Prefetch, Q, QuerySet
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404
 from django.urls import reverse
@@ -52,6 +52,7 @@ FIGURES = (
     ("deleted", _("deleted")),
 )
 SHOWN_FAULTS = 50
+SAID = ("faults", "notes")  # of the report of a run
 
 
 @admin.register(Source)
@@ -282,24 +283,34 @@ def _runs_of(request: HttpRequest, source: Source, *, scope: Scope) -> dict[str,
 def _runs(source: Source, *, scope: Scope) -> list[dict[str, Any]]:
     """The latest runs with their figures, for people: of a source that others manage, those that the person started.
 
-    A report names files of the source.
+    A report names files of the source. Of a run that read other sources, too, only what it says of this one is shown.
     """
-    jobs = IngestJob.objects.filter(source=source)
+    of_source = Q(source=source) | Q(run__work__arguments__sources__contains=[source.pk])
+    jobs = IngestJob.objects.filter(of_source, tenant_id=source.tenant_id)
     if not sources_managed(scope=scope).filter(pk=source.pk).exists():
-        jobs = jobs_readable(scope=scope).filter(source=source)
+        jobs = jobs_readable(scope=scope).filter(of_source)
     jobs = jobs.exclude(report={}).select_related("run__work").order_by("-id")[:10]
-    return [
-        {
-            "job": job,
-            "is_open": hasattr(job, "run") and job.run.work.is_open,
-            "state": job.run.state if hasattr(job, "run") else "",
-            "has_failed": bool(job.report.get("faults")),
-            "figures": [(label, job.report.get(name, 0)) for name, label in FIGURES if job.report.get(name)],
-            "refused": job.report.get("refused", [])[:50],
-            "said": [
-                stored_message(problem["code"], problem["message"], problem.get("data"))
-                for problem in (*job.report.get("faults", ()), *job.report.get("notes", ()))
-            ],
-        }
-        for job in jobs
-    ]
+    return [_run(job, source) for job in jobs]
+
+
+def _run(job: IngestJob, source: Source) -> dict[str, Any]:
+    is_shared, report = job.source_id != source.pk, job.report
+    faults, notes = (
+        [problem for problem in report.get(name, ()) if _is_of(problem, source, is_shared)] for name in SAID
+    )
+    return {
+        "job": job,
+        "is_open": hasattr(job, "run") and job.run.state != "done",
+        "is_shared": is_shared,
+        "state": job.run.state if hasattr(job, "run") else "",
+        "has_failed": bool(faults),
+        "figures": () if is_shared else [(label, report[name]) for name, label in FIGURES if report.get(name)],
+        "refused": () if is_shared else report.get("refused", [])[:50],
+        "said": [
+            stored_message(problem["code"], problem["message"], problem.get("data")) for problem in (*faults, *notes)
+        ],
+    }
+
+
+def _is_of(problem: dict[str, Any], source: Source, is_shared: bool) -> bool:
+    return not is_shared or problem.get("source") == source.name

@@ -70,17 +70,17 @@ class NamedReaders:
     field_value: Any = None
 
 
-def item_readers_ensure(*, source: Source, named: NamedReaders, live: NamedReaders | None = None) -> ReaderList:
+def item_readers_ensure(*, source: Source, readers: NamedReaders, live: NamedReaders | None = None) -> ReaderList:
     """The list of those whom a connector names as the readers of an item, perhaps everybody.
 
     Where a field that the handler maps says so, too, only who is named by both reads. `live`: whom the source named
     for the version that is live, while a newer one is on its way; nobody else reads meanwhile.
     """
-    names = _named_parts(named, first="")
+    names = _named_parts(readers, first="")
     if live is not None:
         before = NamedReaders(
-            item=live.item if live.item != named.item else None,
-            field_value=live.field_value if live.field_value != named.field_value else None,
+            item=live.item if live.item != readers.item else None,
+            field_value=live.field_value if live.field_value != readers.field_value else None,
         )
         names += _named_parts(before, first=LIVE)
     mapped = _mapped(source, names)
@@ -91,15 +91,15 @@ def item_readers_ensure(*, source: Source, named: NamedReaders, live: NamedReade
     return row
 
 
-def _named_parts(named: NamedReaders, *, first: str) -> list[str]:
+def _named_parts(readers: NamedReaders, *, first: str) -> list[str]:
     """Names behind signs that say who gave them; none at the beginning of a list are those of its connector."""
-    item = named.item if named.item is not None or first else [EVERYONE]
+    item = readers.item if readers.item is not None or first else [EVERYONE]
     names: list[str] = []
     if item is not None:
         plain = sorted({name.replace("\x00", "").strip()[:200] for name in item if name.strip()})
         names = [*plain[:MAX_ITEM_NAMES], "…"] if len(plain) > MAX_ITEM_NAMES else plain
         names = [first, *names] if first else names
-    of_field = _names(named.field_value)
+    of_field = _names(readers.field_value)
     return [*names, SECOND, *of_field] if of_field is not None else names
 
 
@@ -121,10 +121,10 @@ def _mapped(source: Source, names: Sequence[str]) -> MappedReaders:
     for sign, part in _parts(names):
         if sign == SECOND:
             people = _named(source.tenant_id, part)
-            these = MappedReaders(set(people.users.values()), set(people.groups.values()), people.unknown)
+            of_part = MappedReaders(set(people.users.values()), set(people.groups.values()), people.unknown)
         else:
-            these = readers_mapped(tenant_id=source.tenant_id, names=part, table=table)
-        mapped = these if mapped is None else mapped.shared_with(these)
+            of_part = readers_mapped(tenant_id=source.tenant_id, names=part, table=table)
+        mapped = of_part if mapped is None else mapped.shared_with(of_part)
     return mapped or MappedReaders()
 
 

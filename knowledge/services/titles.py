@@ -46,6 +46,8 @@ def _follows_the_file(document: Document) -> bool:
 
 def _has_file_of_its_own(document: Document) -> bool:
     """False for texts of bulk loads from before senders' titles were marked: their titles were made file names."""
+    if "seen" in document.handled:  # a run of a source has brought it, whatever the item is called there
+        return True
     last = document.versions.order_by("-number").values_list("file_name", flat=True).first() or ""
     identity = document.external_id
     return not identity or "://" in identity or identity.endswith(last) or identity.replace("/", "_")[:200] in last

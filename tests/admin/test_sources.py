@@ -525,3 +525,20 @@ def test_who_releases_folders_finds_the_page_from_the_refusal_and_others_do_not(
 
     assert "/admin/knowledge/sourceplace/" in refused
     assert "/admin/knowledge/sourceplace/" not in of_owner
+
+
+def test_a_run_with_other_sources_is_listed_without_what_belongs_to_them(owner, own_set, shelf):
+    add(owner, location=shelf, include="")
+    source = Source.objects.get(name="shelf")
+    other = Source.objects.create(tenant=owner.tenant, name="other", kind="folder", location="/gone", owner=owner)
+    sync_run(job_id=run_open(sources=[source, other], actor=owner, trigger="person").pk)
+
+    rows = {}
+    for one in (source, other):
+        page = signed_in(owner).get(f"/admin/knowledge/source/{one.pk}/change/")
+        rows[one.name] = BeautifulSoup(page.content, "html.parser").select_one("[data-part=runs] tbody tr").text
+
+    assert "Together with other sources" in rows["shelf"]
+    assert "Failed" not in rows["shelf"]
+    assert "Failed" in rows["other"]
+    assert "no changes" not in rows["other"]

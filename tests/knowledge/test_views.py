@@ -6,6 +6,7 @@ from hashlib import sha256
 from io import BytesIO
 
 import pytest
+from bs4 import BeautifulSoup
 from django.core.files.base import ContentFile
 from django.test import Client
 from PIL import Image
@@ -280,3 +281,27 @@ def test_the_text_of_a_document_shows_its_pictures(browser, document, originals)
     page = browser.get(f"/documents/{document.pk}").content.decode()
 
     assert f'<img src="/pictures/{version.pk}/mast.png" alt="A mast" loading="lazy">' in page
+
+
+@pytest.mark.every_row
+@pytest.mark.parametrize(
+    ("metadata", "external_id", "address"),
+    [
+        ({"link": "https://wiki.example.com/a?b=1&c=2"}, "text", "https://wiki.example.com/a?b=1&c=2"),
+        ({"url": "http://wiki.example.com/a"}, "text", "http://wiki.example.com/a"),
+        ({}, "https://www.example.com/page", "https://www.example.com/page"),
+        ({"link": "javascript:alert(1)"}, "text", ""),
+        ({"link": 'https://x.example.com/" onclick="a'}, "text", ""),
+        ({"link": ["https://wiki.example.com/a"]}, "text", ""),
+        ({}, "text", ""),
+    ],
+)
+def test_the_place_at_the_source_is_linked_where_it_is_a_web_address(browser, document, metadata, external_id, address):
+    Document.objects.filter(pk=document.pk).update(metadata=metadata, external_id=external_id)
+    chunk = document.live_version.chunks.first()
+
+    page = BeautifulSoup(browser.get(f"/documents/{document.pk}").content, "html.parser")
+
+    links = [link["href"] for link in page.select("a.button") if link.text.strip() == "Open at the source"]
+    assert links == ([address] if address else [])
+    assert source_view(scope=scope_of(document.created_by), chunk_id=chunk.pk).place == address

@@ -238,7 +238,19 @@ def description_parse(text: str) -> Description:
 
 
 _DESCRIPTIONS: TypeAdapter[Description] = TypeAdapter(Description)
-_PARTS = (Description, Parameter, Paging, Request, Since, Each, Children, Comments, Attachments, ItemList, Webhook)
+_PARTS: tuple[Any, ...] = (
+    Description,
+    Parameter,
+    Paging,
+    Request,
+    Since,
+    Each,
+    Children,
+    Comments,
+    Attachments,
+    ItemList,
+    Webhook,
+)
 _KEYS = sorted({entry.name for part in _PARTS for entry in fields(part)})
 
 

@@ -48,7 +48,7 @@ def _toml_help(problem: str) -> str:
         return _("A bracket has no end.")
     if "Unescaped" in problem:
         return _("In a text between double quotation marks a backslash is written twice; or use single ones.")
-    return _("This is no line of TOML. A line is a name, an equals sign and a value, or a name in brackets.")
+    return _("This is not a line of TOML. A line is a name, an equals sign and a value, or a name in brackets.")
 
 
 # ── what TOML says, and descriptions do not ─────────────────────────────────────────────────────
@@ -60,8 +60,10 @@ def expression_told(expression: str, problem: Exception) -> str:
     at = getattr(problem, "lexer_position", None) if at is None else at
     rest = expression[at:] if isinstance(at, int) and isinstance(problem, JMESPathError) else ""
     if not rest:
-        return _("“%(expression)s” is no JMESPath expression: it is not complete.") % {"expression": expression[:SHOWN]}
-    return _("“%(expression)s” is no JMESPath expression: it cannot be read from “%(rest)s” on.") % {
+        return _("“%(expression)s” is not a JMESPath expression: it is not complete.") % {
+            "expression": expression[:SHOWN]
+        }
+    return _("“%(expression)s” is not a JMESPath expression: it cannot be read from “%(rest)s” on.") % {
         "expression": expression[:SHOWN],
         "rest": rest[:SHOWN],
     }
@@ -73,10 +75,10 @@ def faults_told(
     """A sentence for each of the first faults; `keys`: all that descriptions know, for what was mistyped."""
     sentences = []
     for place, words in list(faults)[:MOST_TOLD]:
-        shown = _shown_place(values, place)
+        path_words = _shown_place(values, place)
         words = _with_help(words, place, keys)
-        values_of_line = {"line": line_of(text, place), "place": shown, "words": words}
-        sentences.append(_("Line %(line)s, %(place)s: %(words)s") % values_of_line if shown else words)
+        values_of_line = {"line": line_of(text, place), "place": path_words, "words": words.rstrip(".。")}
+        sentences.append(_("Line %(line)s, %(place)s: %(words)s") % values_of_line if path_words else words)
     return sentences
 
 
@@ -94,16 +96,16 @@ def _with_help(words: str, place: Place, keys: Collection[str]) -> str:
 
 def _shown_place(values: Any, place: Place) -> str:
     """Lists by their names: lists.courses.request; by number where they have none."""
-    shown = []
+    path_words = []
     for part in place:
         if isinstance(values, list) and part.isdigit():
             values = values[int(part)] if int(part) < len(values) else None
             name = values.get("name") if isinstance(values, dict) else None
-            shown.append(name if isinstance(name, str) and name else str(int(part) + 1))
+            path_words.append(name if isinstance(name, str) and name else str(int(part) + 1))
         else:
             values = values.get(part) if isinstance(values, dict) else None
-            shown.append(part)
-    return ".".join(shown)
+            path_words.append(part)
+    return ".".join(path_words)
 
 
 def line_of(text: str, place: Place) -> int:

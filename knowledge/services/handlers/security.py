@@ -115,8 +115,8 @@ def security_hold(document: Document) -> None:
     """Other content of a locked document arrives: until it is live, nobody new reads what is live now. Not saved."""
     noted = document.handled.get("security")
     if noted and document.live_version_id is not None and LIVE not in noted:
-        named = {name: noted[name] for name in ("item", "acl") if name in noted}
-        document.handled = {**document.handled, "security": {**noted, LIVE: named}}
+        readers = {name: noted[name] for name in ("item", "acl") if name in noted}
+        document.handled = {**document.handled, "security": {**noted, LIVE: readers}}
 
 
 def security_release(document: Document) -> bool:
@@ -173,8 +173,8 @@ def _readers(document: Document, security: SecuritySaid, live: Mapping[str, Any]
         before = NamedReaders(item=live.get("item"), field_value=live.get("acl") if security.maps_readers else None)
     if security.item is None and before in (None, NamedReaders(field_value=field_value), NamedReaders()):
         return source_readers_ensure(tenant_id=document.tenant_id, value=field_value)
-    named = NamedReaders(item=security.item, field_value=field_value)
-    return item_readers_ensure(source=document.source, named=named, live=before)
+    readers = NamedReaders(item=security.item, field_value=field_value)
+    return item_readers_ensure(source=document.source, readers=readers, live=before)
 
 
 def _clearance(

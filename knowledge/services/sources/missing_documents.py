@@ -54,16 +54,16 @@ def missing_settle(
     removed: Sequence[str],
     end: ListEnd | None,
     is_complete: bool,
-    known: AbstractSet[int] | None = None,
+    known_keys: AbstractSet[int] | None = None,
 ) -> MissingResult:
     """Delete what is gone, or hold it back. `present`: keys of the items that are there.
 
-    Gone is what a list of changes names, or what a whole list does not. `known`: keys of all documents that were here
-    before the list; where all are there, nobody looks through the rows.
+    Gone is what a list of changes names, or what a whole list does not. `known_keys`: of all documents that were
+    here before the list; where all are there, nobody looks through the rows.
     """
     is_whole = end is None or end.is_full
     hold = DeletionHold.objects.filter(source=source).first()
-    if is_whole and hold is None and known is not None and known <= present and not removed:
+    if is_whole and hold is None and known_keys is not None and known_keys <= present and not removed:
         return MissingResult()
     waiting = frozenset(hold.documents if hold else ())
     spared = frozenset(hold.spared if hold else ())
@@ -90,7 +90,7 @@ def missing_tell(
     removed: Sequence[str],
     end: ListEnd | None,
     is_complete: bool,
-    known: AbstractSet[int] | None = None,
+    known_keys: AbstractSet[int] | None = None,
 ) -> RagError | None:
     """How many documents are gone from a source that is not set to delete them; None: none, or nobody can tell.
 
@@ -99,7 +99,7 @@ def missing_tell(
     is_whole = end is None or end.is_full
     if not is_complete or (is_whole and not present) or not (is_whole or removed):
         return None
-    if is_whole and known is not None and known <= present:
+    if is_whole and known_keys is not None and known_keys <= present:
         return None
     missing, _total = _missing(source, present=present, removed=removed, is_whole=is_whole, waiting=frozenset())
     return NotDeletedError("off", missing=len(missing)) if missing else None

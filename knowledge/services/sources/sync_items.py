@@ -268,7 +268,7 @@ class ItemSync:
             "removed": self._removed,
             "end": self._end,
             "is_complete": self._is_complete,
-            "known": self.known.keys,
+            "known_keys": self.known.keys,
         }
         if self.options.delete_missing:
             settled = missing_settle(options=self.options, **listed)

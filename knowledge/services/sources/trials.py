@@ -154,7 +154,7 @@ def _try_reading(source: Source, passed: list[TestStep]) -> None:
         raise ItemUnreadableError from problem
     if fetched is not None:
         upload_check(name=fetched.name, size_bytes=len(fetched.content))
-        passed.append(TestStep(step="read", state="ok", message=f"{fetched.name}: {len(fetched.content)}"))
+        passed.append(TestStep(step="read", state="ok", message=f"{fetched.name}: {len(fetched.content):,} B"))
 
 
 def _first_item(source: Source) -> tuple[Item | None, RagError | None]:

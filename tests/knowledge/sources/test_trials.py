@@ -44,7 +44,7 @@ def test_a_source_that_works(owner, place):
     assert [(step.step, step.state) for step in steps] == [
         (name, "ok") for name in ("address", "connect", "sign_in", "list", "read")
     ]
-    assert steps[-1].message == "a.txt: 7"
+    assert steps[-1].message == "a.txt: 7 B"
     assert not Document.objects.exists()
 
 
