@@ -61,7 +61,7 @@ def test_every_word_of_every_option_has_words_of_its_own(administrator):
         for word, label in option.choices
     }
 
-    assert len(offered) == 49
+    assert len(offered) == 51
     assert all(label and label != word for _name, word, label in offered)
 
 
