@@ -95,5 +95,7 @@ class FilesPlugin:
 
 
 def first_of(item: pytest.Item | None) -> pytest.Item | None:
-    """The first test of a file. One without tests ends what the fixtures before it hold."""
-    return next(iter(item.collected()), None) if isinstance(item, TestsOfFile) else item
+    """The first test of a file; the file itself where it has none: without a next item, what holds for the whole run
+    would end, the database with it.
+    """
+    return next(iter(item.collected()), item) if isinstance(item, TestsOfFile) else item
