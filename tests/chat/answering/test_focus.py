@@ -98,7 +98,7 @@ async def test_a_question_about_something_else_is_not_dragged_back(api, document
     )
 
     assert cited(canteen) == cited(lunch) == [documents["canteen"]]
-    assert off_topic["status"] == "search_results"
+    assert off_topic["status"] == "refused"
 
 
 async def test_a_follow_up_takes_one_search_more_inside_the_documents_and_a_first_turn_none(api, documents, searches):

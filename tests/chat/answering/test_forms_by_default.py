@@ -81,7 +81,7 @@ async def test_a_quick_model_writes_forms_that_find_what_the_question_does_not(a
     answer = await api.generate(QUESTION, cache=False)
 
     assert len(asked_for_forms(server)) == 1
-    assert without["status"] == "search_results"
+    assert without["status"] == "refused"
     assert (answer["status"], answer["answer"]) == ("answered", ANSWER)
     assert answer["metadata"]["rewritten_queries"] == [FORM]
     assert answer["metadata"]["usage_by_purpose"]["rewriting"]["total_tokens"] == 10
