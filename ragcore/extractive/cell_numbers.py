@@ -22,6 +22,8 @@ NUMBER_WORDS = {
     **dict.fromkeys("两兩", 2),
 }
 _DATE = re.compile(r"(?<!\d)((?:19|20)\d\d)\s?[-/.年]\s?(\d{1,2})\s?(?:[-/.月]\s?(\d{1,2})|月)(?!\d)")
+_MINUS = {0x2212: "-", 0x2013: "-"}  # as typesetters write it
+_NO_DIGITS = re.compile(r"[,，\s]")
 _HEAD_UNIT = re.compile(r"[(（\[]\s*([^()（）\[\]]+?)\s*[)）\]]\s*\Z|[\s/,，]([^\s/,，()（）]+)\Z")
 
 
@@ -58,7 +60,7 @@ def measures_in(text: str) -> Iterator[MeasureIn]:
         if match["word"] and not match["unit"]:
             continue
         is_plain = match["digits"] is not None
-        value = float(re.sub(r"[,，\s]", "", number)) if is_plain else float(NUMBER_WORDS[number.lower()])
+        value = float(_NO_DIGITS.sub("", number.translate(_MINUS))) if is_plain else float(NUMBER_WORDS[number.lower()])
         kind, size = _unit(unit) if unit else ("", 1.0)
         yield MeasureIn(Measure(value * _SCALES.get((match["scale"] or "").lower(), 1.0) * size, kind), *match.span())
 

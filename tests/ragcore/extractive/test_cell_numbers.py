@@ -1,6 +1,8 @@
 """Numbers of cells that can be compared."""
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from ragcore.extractive.cell_numbers import column_measures, measures_in
 
@@ -44,3 +46,16 @@ def test_numbers_are_read_with_their_units(text, measures):
 )
 def test_a_column_of_numbers_has_one_unit(head, cells, values):
     assert [one and one.value for one in column_measures(head, cells)] == values
+
+
+@pytest.mark.parametrize("sign", ["-", "\u2212"])
+def test_a_typeset_minus_is_a_minus(sign):
+    values = [place.measure.value for place in measures_in(f"{sign}96.5 dBm, {sign}1,200 m")]
+
+    assert values[0] == -96.5
+    assert values[1] < 0
+
+
+@given(st.text(alphabet="0123456789.,，-\u2212–٣ ²½kx万百亿€$年月日第一两a/:", max_size=20))
+def test_any_text_of_figures_and_signs_is_read(text):
+    assert all(isinstance(place.measure.value, float | int) for place in measures_in(text))

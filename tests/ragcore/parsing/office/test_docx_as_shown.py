@@ -263,6 +263,12 @@ def test_words_that_are_struck_through_are_marked_so():
         with_body(
             run("上限 ") + run("40 ", struck) + run("dBm", "<w:dstrike/>") + run(" 46 dBm"),
             run("整段作废。", struck),
+            run("from ")
+            + run("-40 V", struck)
+            + run(" at ")
+            + run("12 %", struck)
+            + run(" 限值")
+            + run("-3 V", struck),
             run("still valid", '<w:strike w:val="0"/>') + run("。", struck),
         )
-    ) == ["上限 ~~40 dBm~~ 46 dBm", "~~整段作废~~。", "still valid。"]
+    ) == ["上限 ~~40 dBm~~ 46 dBm", "~~整段作废~~。", "from ~~-40 V~~ at ~~12 %~~ 限值 ~~-3 V~~", "still valid。"]
