@@ -27,7 +27,9 @@ _FIELD = re.compile(  # "at 7:20" is none
     r"(?P<label>[^\s:：;；|。！？][^:：;；|。！？\n]{0,31}?)\s*(?:：|(?<!\d):)(?!//)\s*(?P<value>\S.*)", re.DOTALL
 )
 MOST_LABEL_WORDS = 4
-_BREAK = re.compile(r"\s*[;；|]\s*|\s+·\s+|\s*[,，]\s*(?=[^:：,，;；|]{1,24}[:：]\s)")
+_BREAK = re.compile(
+    r"(?:(?<!\s)\s++)?+[;；|]\s*+|(?<!\s)\s++·\s++|(?:(?<!\s)\s++)?+[,，]\s*+(?=[^:：,，;；|]{1,24}[:：]\s)"
+)
 _ENDING = re.compile(r"\s*[;；|。.]\s*\Z")
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import os
+import re
 import shutil
 import ssl
 import subprocess
@@ -160,11 +161,21 @@ async def _problem_over_socket(secure: str, session: str, *, origin: str = "") -
         return str(json.loads(await socket.recv())["type"])
 
 
+def _megabytes(block: str) -> int:
+    """The largest body of a location of nginx."""
+    return int(block.partition("client_max_body_size ")[2].partition("m;")[0])
+
+
 def test_nginx_lets_pass_what_the_product_takes() -> None:
     """Each limit of nginx stands above the one of the product at the same address, by default."""
     text = (DOCKER / "nginx-site.conf").read_text(encoding="utf-8")
     limits = {"/": 11}
     for block in text.split("location = ")[1:]:
-        limits[block.split()[0]] = int(block.partition("client_max_body_size ")[2].partition("m;")[0])
+        limits[block.split()[0]] = _megabytes(block)
+    for block in text.split("location ~ ")[1:]:
+        pattern = re.compile(block.split()[0])
+        limits |= {
+            one.path: _megabytes(block) for one in BODY_LIMITS if pattern.search(one.path.replace("*", "c/attachments"))
+        }
     for one in BODY_LIMITS:
         assert limits.get(one.path, limits["/"]) * 2**20 > one.limit_bytes, one.path

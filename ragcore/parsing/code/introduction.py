@@ -21,7 +21,9 @@ _FORMAL = re.compile(
     re.IGNORECASE,
 )
 _QUOTES = re.compile(r"\A[rRuUbBfF]{0,2}(?P<quote>\"\"\"|'''|\"|')(?P<text>.*)(?P=quote)\s*\Z", re.DOTALL)
-_MARKS = re.compile(r"^[ \t]*(?:/\*+!?|\*+/|//[/!]?|\*+(?!/)|#+:?)[ \t]?|[ \t]*\*+/[ \t]*$", re.MULTILINE)
+_MARKS = re.compile(
+    r"^[ \t]*(?:/\*+!?|\*+/|//[/!]?|\*+(?!/)|#+:?)[ \t]?|(?:(?<![ \t])[ \t]++)?+\*+/[ \t]*+$", re.MULTILINE
+)
 _BLANK_LINES = re.compile(r"\n(?:[^\S\n]*\n)+")
 
 
