@@ -12,8 +12,8 @@ from ragcore.parsing.charset import decode
 from ragcore.parsing.parser_errors import build_document, coded_errors, require_content
 from ragcore.types import Block, ParsedDocument
 
-PAUSE_SECONDS = 4.0  # after which a new paragraph begins
-FULL_CHARACTERS = 400  # of a paragraph, which ends with the next sentence
+PAUSE_SECONDS = 2.0  # after which a new paragraph begins
+LONG_SECONDS = 20.0  # from the beginning of a paragraph, which ends with the next sentence: it has one time
 _TIME = r"(?:(\d{1,3}):)?(\d{1,2}):(\d{2})[.,](\d{1,3})"
 _CUE = re.compile(rf"{_TIME}[ \t]{{0,9}}-->[ \t]{{0,9}}{_TIME}")
 _SPEAKER = re.compile(r"<v(?:\.[^\s>]{0,100})?\s+([^>]{1,100})>")
@@ -73,7 +73,7 @@ def _paragraphs(cues: list[_Cue]) -> Iterator[Block]:
 
 
 def _is_full(cues: list[_Cue]) -> bool:
-    return sum(len(cue.text) for cue in cues) >= FULL_CHARACTERS and cues[-1].text.endswith(_ENDS)
+    return cues[-1].end - cues[0].start >= LONG_SECONDS and cues[-1].text.endswith(_ENDS)
 
 
 def _paragraph(cues: list[_Cue]) -> Block:
