@@ -83,6 +83,8 @@ class FilesPlugin:
         if not isinstance(item, TestsOfFile):
             return None
         listed, tests = item.session.items, item.collected()
+        if not tests:  # what the file before it has kept for its folders
+            item.session._setupstate.teardown_exact(first_of(nextitem))
         place = listed.index(item)
         for number, test in enumerate(tests, start=1):
             following = tests[number] if number < len(tests) else first_of(nextitem)

@@ -26,6 +26,11 @@ def browser(user) -> Client:
     return client
 
 
+@pytest.fixture(autouse=True)
+def no_earlier_attempts(redis_client):
+    """Counts of other tests stand in Redis."""
+
+
 def test_signing_in_leads_to_the_page_that_was_wanted(user):
     response = Client().post("/sign-in?next=/profile", {"username": "mei", "password": "correct horse battery"})
 

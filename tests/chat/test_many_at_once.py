@@ -126,6 +126,7 @@ async def until(condition, seconds=30.0):
             await asyncio.sleep(0.1)
 
 
+@pytest.mark.full
 async def test_it_bears_what_unfriendly_clients_do(site):
     """One start of the site for all of them: it takes longer than each."""
     await equal_questions_at_once_are_computed_once(site)

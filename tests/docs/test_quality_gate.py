@@ -65,6 +65,7 @@ def run(workflow, checkout) -> subprocess.CompletedProcess[str]:
     )
 
 
+@pytest.mark.full
 def test_the_commands_of_the_workflow_pass_and_fail_when_answers_get_worse(workflow, owner, checkout):
     first = run(workflow, checkout)
 

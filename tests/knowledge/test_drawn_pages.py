@@ -68,6 +68,7 @@ def drawn_seconds() -> float:
     return time.monotonic() - start
 
 
+@pytest.mark.full
 @pytest.mark.slow
 @pytest.mark.timeout(180)
 def test_an_ordinary_page_is_drawn_beside_sixteen_slow_ones_of_another_reader(pictures, monkeypatch):

@@ -20,6 +20,7 @@ MINILM, E5 = EmbeddedEmbedder.model, MultilingualEmbedder.model
 FILES = {
     MINILM: {"answerability/meaning_weights", "grounding/support_meaning", "reranking/linear_reranker"},
     E5: {
+        "answerability/confidence",
         "answerability/meaning_weights",
         "answerability/nearness",
         "answerability/pair_weights",
