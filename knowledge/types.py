@@ -41,6 +41,11 @@ class Filters:
     related_to: int | None = None  # id of a document: only those that stand to it in one of these ways
     relations: tuple[str, ...] = ()  # codes of knowledge.relation_kinds, as seen from it; () for any way
 
+    @property
+    def names_documents(self) -> bool:
+        """Whether only certain documents are searched: these, or those that are related to one."""
+        return bool(self.documents) or self.related_to is not None
+
     def __bool__(self) -> bool:
         listed = self.capability or self.organisation or self.tags or self.documents
         return bool(self.axis or listed or self.metadata or self.related_to)

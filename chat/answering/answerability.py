@@ -264,8 +264,13 @@ def _lacks_place(question: str, sources: Sequence[Source], retrieved: Retrieved)
 
 def _sureness(question: str, sources: Sequence[Source], judged: Answerability) -> Verdict:
     """A verdict that answers, with how sure that is."""
-    evidence, side = _evidence(question, sources, judged), _told_side(question, sources)
-    confidence = quoted_confidence(evidence, model_registry.embedder().model)
+    tokenizer, embedder = model_registry.tokenizer(), CachingEmbedder(model_registry.embedder())
+    statements = read_statements(sources, tokenizer)
+    evidence, side = Evidence(score=judged.score), told_side(question, statements, embedder, tokenizer)
+    if judged.read is not None and statements:  # what tells right quotations from wrong ones
+        chances = chances_of(sentence_scores(question, statements, embedder, tokenizer))
+        evidence = replace(evidence, read=judged.read, lead=float(chances.max()))
+    confidence = quoted_confidence(evidence, embedder.model)
     return Verdict(
         is_answerable=True,
         most_confidence=min(confidence, OF_SIDE.get(side, 1.0)),
@@ -294,22 +299,6 @@ def _judged_alone(question: str, sources: Sequence[Source], judge: Callable[...,
     judged = judge(without_document_wish(question), sources)
     editions = compared_editions(question_core(question), [source.passage for source in sources])
     return judged if editions is None else judged.without_reading()
-
-
-def _evidence(question: str, sources: Sequence[Source], judged: Answerability) -> Evidence:
-    """What tells right quotations from wrong ones."""
-    tokenizer, embedder = model_registry.tokenizer(), CachingEmbedder(model_registry.embedder())
-    statements = read_statements(sources, tokenizer)
-    if judged.read is None or not statements:
-        return Evidence(score=judged.score)
-    chances = chances_of(sentence_scores(question, statements, embedder, tokenizer))
-    return Evidence(score=judged.score, read=judged.read, lead=float(chances.max()))
-
-
-def _told_side(question: str, sources: Sequence[Source]) -> str:
-    """Which side of a thing the likeliest sentence tells of, where some sentence is about another than is asked for."""
-    tokenizer, embedder = model_registry.tokenizer(), CachingEmbedder(model_registry.embedder())
-    return told_side(question, read_statements(sources, tokenizer), embedder, tokenizer)
 
 
 def _is_surely_told(question: str, sources: Sequence[Source]) -> bool:

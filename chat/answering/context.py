@@ -266,7 +266,7 @@ def narrowed_request(*, scope: Scope, request: AnswerRequest, cited_before: tupl
     As it is where it asks for none, or where the asker may open none of them.
     """
     wish = related_wish(request.query)
-    if wish is None or request.filters.documents or request.filters.related_to is not None:
+    if wish is None or request.filters.names_documents:
         return request
     kinds = _KINDS[wish.role]
     bases = documents_with_relations(scope=scope, name=wish.name) if wish.name else cited_before

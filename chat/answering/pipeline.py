@@ -143,7 +143,7 @@ async def answer_from_sources(
     if not verdict.is_answerable and files is not None:
         sources = tuple(files.closest_first(sources))
     is_stated = facts is not None and bool(facts.stated)
-    if not verdict.is_answerable and not is_stated and not _names_documents(context):
+    if not verdict.is_answerable and not is_stated and not context.request.filters.names_documents:
         sources = await run_cpu(related_sources, sources, outcome)
     if not sources and not is_stated:
         draft = await refuse(context, introduction=introduction)
@@ -167,12 +167,6 @@ async def answer_from_sources(
     if draft.degraded:  # also when what could be put together is a refusal
         record = replace(record, status="degraded")
     return draft, _with_confidence(record, draft, verdict)
-
-
-def _names_documents(context: AnswerContext) -> bool:
-    """Whether the search was limited to documents, by the asker or by the words of the question."""
-    filters = context.request.filters
-    return bool(filters.documents) or filters.related_to is not None
 
 
 def _with_confidence(record: AnswerRecord, draft: Draft, verdict: Verdict) -> AnswerRecord:

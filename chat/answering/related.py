@@ -74,8 +74,7 @@ def _nearness(source: Source, state: State, min_cosine: float, tokenizer: Tokeni
 def _share_of_words(source: Source, state: State, tokenizer: Tokenizer) -> float:
     """The weighted share of the question's words in a passage with its names; unknown words weigh most."""
     query, passage = state.query, source.passage
-    expanded_terms = {term for e in query.expansions if set(e.terms) & set(query.weights) for term in e.asked_terms}
-    unknown = len(set(query.terms) - set(query.weights) - set(query.corrections) - expanded_terms)
-    every = sum(query.weights.values()) + unknown * max(query.weights.values(), default=1.0)
     have = set(tokenizer.terms("\n".join((passage.title, *passage.heading_path, source.text))))
-    return sum(weight for term, weight in query.weights.items() if term in have) / (every or 1.0)
+    return sum(weight for term, weight in query.weights.items() if term in have) / (
+        query.known_and_unknown_weight or 1.0
+    )

@@ -13,9 +13,8 @@ from django.conf import settings
 from django.contrib.postgres.indexes import GinIndex
 from django.db import models
 from django.utils.translation import gettext_lazy as _
-from pgvector.django import HalfVectorField
 
-from knowledge.models.graph import KEY_CHARACTERS, TRIPLE_DIMENSIONS, vector_index
+from knowledge.models.graph import KEY_CHARACTERS, ShortTextVector, vector_index
 from knowledge.models.lexicon import OfSetOrTenant
 
 
@@ -49,20 +48,14 @@ class Entity(models.Model):
         return self.name
 
 
-class EntityVector(models.Model):
-    """An entity's name by one embedding model, made in the background. Goes with its entity, by the database itself."""
+class EntityVector(ShortTextVector):
+    """The vector of an entity's name."""
 
     pk = models.CompositePrimaryKey("entity_id", "embedding_model")
     entity_id = models.BigIntegerField()
-    tenant_id = models.BigIntegerField()
-    embedding_model = models.CharField(max_length=128)
-    vector = HalfVectorField(dimensions=TRIPLE_DIMENSIONS)
 
     class Meta:
         indexes: ClassVar = [vector_index("knowledge_entity_vector")]
-
-    def __str__(self) -> str:
-        return f"{self.entity_id} {self.embedding_model}"
 
 
 class Mention(models.Model):

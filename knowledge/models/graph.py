@@ -22,6 +22,20 @@ def vector_index(name: str) -> HnswIndex:
     return HnswIndex(name=name, fields=["vector"], m=16, ef_construction=64, opclasses=["halfvec_cosine_ops"])
 
 
+class ShortTextVector(models.Model):
+    """A short text by one embedding model, made in the background. Goes with its owner, by the database itself."""
+
+    tenant_id = models.BigIntegerField()
+    embedding_model = models.CharField(max_length=128)
+    vector = HalfVectorField(dimensions=TRIPLE_DIMENSIONS)
+
+    class Meta:
+        abstract = True
+
+    def __str__(self) -> str:
+        return " ".join(map(str, self.pk))
+
+
 class TripleImport(models.Model):
     """One file of triples for one knowledge set, and how far it is."""
 
@@ -230,20 +244,14 @@ class TripleName(models.Model):
         return self.key
 
 
-class TripleNameVector(models.Model):
-    """A name's vector by one embedding model, made in the background. Goes with its name, by the database itself."""
+class TripleNameVector(ShortTextVector):
+    """The vector of a name."""
 
     pk = models.CompositePrimaryKey("name_id", "embedding_model")
     name_id = models.BigIntegerField()
-    tenant_id = models.BigIntegerField()
-    embedding_model = models.CharField(max_length=128)
-    vector = HalfVectorField(dimensions=TRIPLE_DIMENSIONS)
 
     class Meta:
         indexes: ClassVar = [vector_index("knowledge_triplename_vector")]
-
-    def __str__(self) -> str:
-        return f"{self.name_id} {self.embedding_model}"
 
 
 class FactReading(models.Model):
@@ -274,17 +282,11 @@ class FactReading(models.Model):
         return f"{self.version_id} {self.rules}"
 
 
-class TripleVector(models.Model):
-    """A fact's text by one embedding model, made in the background. Goes with its triple, by the database itself."""
+class TripleVector(ShortTextVector):
+    """The vector of a fact."""
 
     pk = models.CompositePrimaryKey("triple_id", "embedding_model")
     triple_id = models.BigIntegerField()
-    tenant_id = models.BigIntegerField()
-    embedding_model = models.CharField(max_length=128)
-    vector = HalfVectorField(dimensions=TRIPLE_DIMENSIONS)
 
     class Meta:
         indexes: ClassVar = [vector_index("knowledge_triple_vector")]
-
-    def __str__(self) -> str:
-        return f"{self.triple_id} {self.embedding_model}"

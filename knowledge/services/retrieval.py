@@ -187,18 +187,14 @@ def _together(passages: int) -> Together:
 def _is_relevant(state: State, options: RetrievalOptions) -> bool:
     """False if no near passage was found; True where the question gives the name of a document.
 
-    BM25 grows with the length of the question, so it is divided by the sum of the question's idf; a term that the
-    corpus does not contain counts as much as the rarest one that it contains.
+    BM25 grows with the length of the question, so it is divided by the sum of the question's idf.
     """
     if state.named_documents:
         return True
-    weights = state.query.weights
-    named = {term for one in state.query.expansions if set(one.terms) & set(weights) for term in one.asked_terms}
-    unknown = len(set(state.query.terms) - set(weights) - set(state.query.corrections) - named)
-    held = sum(weights.values()) + unknown * max(weights.values(), default=1.0)
+    weight = state.query.known_and_unknown_weight
     lexical, meanings = state.arms.get("lexical"), state.arms.get("dense") or state.arms.get("coarse")
     return is_near(
-        max(lexical.values(), default=0.0) / (held or 1.0) if lexical is not None else None,
+        max(lexical.values(), default=0.0) / (weight or 1.0) if lexical is not None else None,
         max(meanings.values()) if meanings else None,
         min_match=options.min_match,
         min_cosine=options.min_cosine,

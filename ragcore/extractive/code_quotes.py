@@ -16,7 +16,7 @@ from ragcore.extractive.choice import SentenceChoice
 from ragcore.extractive.sentence_model import SentenceFeatures
 from ragcore.extractive.sentences import Statement
 from ragcore.ports import FloatArray, Tokenizer
-from ragcore.text.code_blocks import LEFT_OUT, CodeBlock, code_blocks, fenced, in_words, text_parts
+from ragcore.text.code_blocks import LEFT_OUT, CodeBlock, code_blocks, fence_code, in_words, text_parts
 from ragcore.text.source_code import asked_identifiers, readable_source, signature_of
 from ragcore.text.tokenise import stop_words
 
@@ -130,7 +130,7 @@ def with_code_set(question: str, text: str, tokenizer: Tokenizer) -> str:
     if not code_blocks(text):
         return text
     parts = (
-        part if isinstance(part, str) else f"{fenced(_shown(question, part, tokenizer), part.language)}\n"
+        part if isinstance(part, str) else f"{fence_code(_shown(question, part, tokenizer), part.language)}\n"
         for part in text_parts(text)
     )
     apart = in_words("".join(parts), lambda words: _BLANK_LINES.sub("\n\n", _ONLY_MARK.sub("", words)))

@@ -17,7 +17,7 @@ from ragcore.parsing.charset import decode
 from ragcore.parsing.html.pictures import WebPictureCollector
 from ragcore.parsing.inline_marks import without_inline_marks
 from ragcore.parsing.parser_errors import build_document, coded_errors, require_content
-from ragcore.text.code_blocks import fenced
+from ragcore.text.code_blocks import fence_code
 from ragcore.types import Block, BlockKind, ParsedDocument
 
 _KINDS: dict[str, BlockKind] = {
@@ -124,7 +124,7 @@ def _blocks(tokens: Sequence[Token], lines: Sequence[str], collector: WebPicture
         else:
             source, kind = _source(lines, start, end), _KINDS.get(token.type)
             if token.type == "code_block":  # indented: in a fence nobody takes its lines for text
-                source = fenced(token.content.strip("\n"))
+                source = fence_code(token.content.strip("\n"))
             source = source if kind in ("code", "formula") else without_inline_marks(source)
             yield Block(kind=kind or _paragraph_kind(source), text=source)
     yield from _uncovered(lines[covered:])

@@ -40,7 +40,7 @@ class CodeBlock:
     @property
     def markdown(self) -> str:
         """The block at the margin, in a fence that its code does not hold."""
-        return fenced(self.code, self.language)
+        return fence_code(self.code, self.language)
 
 
 def code_blocks(text: str) -> list[CodeBlock]:
@@ -87,7 +87,7 @@ def in_words(text: str, change: Callable[[str], str]) -> str:
     return "".join([*pieces, change(text[at:])])
 
 
-def fenced(code: str, language: str = "") -> str:
+def fence_code(code: str, language: str = "") -> str:
     """Code as a block of Markdown; the fence is longer than any run of back ticks in it."""
     longest = max((len(run) for run in _RUN.findall(code)), default=2)
     fence = "`" * (longest + 1)

@@ -85,6 +85,18 @@ class Query:
         return f"{self.text} ({', '.join(names)})" if names else self.text
 
     @property
+    def known_and_unknown_weight(self) -> float:
+        """The sum of the weights of its terms.
+
+        A term that the corpus does not contain counts as much as the rarest one that it contains, unless it is a slip
+        or another name of one.
+        """
+        known_expansions = [expansion for expansion in self.expansions if set(expansion.terms) & set(self.weights)]
+        expanded_terms = {term for expansion in known_expansions for term in expansion.asked_terms}
+        unknown = len(set(self.terms) - set(self.weights) - set(self.corrections) - expanded_terms)
+        return sum(self.weights.values()) + unknown * max(self.weights.values(), default=1.0)
+
+    @property
     def token_count(self) -> int:
         """Length of the question in words."""
         return len(self.words)

@@ -11,7 +11,7 @@ from ragcore.errors import CorruptDocumentError, RagError
 from ragcore.parsing.charset import decode
 from ragcore.parsing.markdown import MarkdownParser
 from ragcore.parsing.parser_errors import build_document, coded_errors, require_content
-from ragcore.text.code_blocks import fenced
+from ragcore.text.code_blocks import fence_code
 from ragcore.types import Block, ParsedDocument
 
 _COLOURS = re.compile(r"\x1b\[[0-9;]{0,20}m")
@@ -66,7 +66,7 @@ def _blocks(cell: dict[str, Any], language: str) -> Iterator[Block]:
 
 def _code(text: str, language: str) -> Iterator[Block]:
     if text.strip():
-        yield Block(kind="code", text=fenced(text.strip("\n"), language))
+        yield Block(kind="code", text=fence_code(text.strip("\n"), language))
 
 
 def _printed(output: dict[str, Any]) -> str:

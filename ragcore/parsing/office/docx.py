@@ -27,7 +27,7 @@ from ragcore.parsing.office.xml import Element, Package, core_properties, read_x
 from ragcore.parsing.parser_errors import build_document, coded_errors, require_content
 from ragcore.parsing.tables import table_markdown
 from ragcore.parsing.titles import is_default_title
-from ragcore.text.code_blocks import fenced
+from ragcore.text.code_blocks import fence_code
 from ragcore.text.markdown import without_addresses
 from ragcore.types import Block, ParsedDocument
 
@@ -160,7 +160,7 @@ class _BodyReader:
     def _end_code(self) -> Iterator[Block]:
         if any(self._code):
             code = "\n".join(self._code).strip("\n").rstrip()
-            yield Block(kind="code", text=fenced(code))
+            yield Block(kind="code", text=fence_code(code))
         self._code = []
 
     def _end_list(self) -> Iterator[Block]:

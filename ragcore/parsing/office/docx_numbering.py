@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 
 from ragcore.parsing.number_words import number_text
 from ragcore.parsing.office.docx_text import W
-from ragcore.parsing.office.xml import Element
+from ragcore.parsing.office.xml import Element, is_on
 
 
 def numbering_of(node: Element) -> tuple[str, int] | None:
@@ -115,7 +115,7 @@ def _level(node: Element) -> Level:
         _format(node),
         value("lvlText", ""),
         int(start) if start.isdecimal() else 1,
-        is_legal=node.find(W + "isLgl") is not None and (value("isLgl", "1") or "1") not in ("0", "false", "off"),
+        is_legal=node.find(W + "isLgl") is not None and is_on(value("isLgl", "1")),
         restarts_below=int(restart) if restart.isdecimal() else None,
         style=value("pStyle", ""),
         gap="" if value("suff", "tab") == "nothing" else " ",

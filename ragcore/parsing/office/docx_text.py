@@ -14,7 +14,7 @@ from ragcore.parsing.links import linked
 from ragcore.parsing.office.docx_symbols import symbol, symbols
 from ragcore.parsing.office.graphics import OfficePictureCollector
 from ragcore.parsing.office.omml import M, formula
-from ragcore.parsing.office.xml import Element
+from ragcore.parsing.office.xml import Element, is_on
 from ragcore.parsing.raised import LOWERED, RAISED, levelled_text
 from ragcore.parsing.ruby import is_reading_kept
 from ragcore.parsing.struck import struck_run, with_struck_marks
@@ -141,7 +141,7 @@ def _run_pieces(run: Element, links: Links, level: int) -> Iterator[Piece]:
 
 def _is_on(mark: Element | None) -> bool:
     """Whether a property that is on or off is there and on."""
-    return mark is not None and mark.get(W + "val", "1") not in ("0", "false", "off")
+    return mark is not None and is_on(mark.get(W + "val"))
 
 
 def _level(properties: Element, links: Links) -> int | None:

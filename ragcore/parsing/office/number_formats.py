@@ -97,13 +97,12 @@ def _number(value: float, code: str) -> str:
     section, is_signed = _section_for(value, code)
     if section is None:
         return ""
-    if (exponent := _EXPONENT.fullmatch(section)) is not None:
-        return _scientific(value, exponent)
     form = _parsed(section)
     if form.words:
         return form.words
     if form.plain:
-        return plain_number(value)
+        exponent = _EXPONENT.fullmatch(section)
+        return _scientific(value, exponent) if exponent is not None else plain_number(value)
     if form.general:
         return f"{'-' if is_signed and value < 0 else ''}{form.prefix}{plain_number(abs(value))}{form.suffix}"
     scaled = abs(Decimal(repr(value))).scaleb(form.shift)

@@ -21,7 +21,7 @@ from openpyxl.utils.datetime import CALENDAR_MAC_1904, CALENDAR_WINDOWS_1900, fr
 from ragcore.errors import CorruptDocumentError
 from ragcore.parsing.links import linked
 from ragcore.parsing.office.number_formats import GENERAL, display, display_text
-from ragcore.parsing.office.xml import Element, Package, transitional
+from ragcore.parsing.office.xml import Element, Package, is_on, transitional
 from ragcore.parsing.raised import LOWERED, RAISED, levelled_text
 from ragcore.parsing.struck import struck_run, with_struck_marks
 
@@ -243,7 +243,7 @@ def string_text(node: Element) -> str:
 def is_struck(font: Element | None) -> bool:
     """Whether the properties of a font strike its letters through."""
     mark = font.find(S + "strike") if font is not None else None
-    return mark is not None and mark.get("val", "1") not in ("0", "false", "off")
+    return mark is not None and is_on(mark.get("val"))
 
 
 def column_number(letters: str) -> int:

@@ -47,6 +47,11 @@ def transitional(blob: bytes) -> bytes:
     )
 
 
+def is_on(value: str | None) -> bool:
+    """Whether a property that is there is on, by its value (ST_OnOff); on where it has none."""
+    return (value or "1") not in ("0", "false", "off")
+
+
 def bounded_int(value: str | None, default: int, *, low: int = 0, high: int = 1_000_000) -> int:
     """A whole number of an attribute, within bounds; the default where it is none."""
     return max(low, min(int(value), high)) if value and value.isascii() and value.isdecimal() else default
