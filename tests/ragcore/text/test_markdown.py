@@ -2,7 +2,7 @@
 
 import pytest
 
-from ragcore.text.code_blocks import code_blocks, fenced, joined_texts
+from ragcore.text.code_blocks import code_blocks, fence_code, joined_texts
 from ragcore.text.markdown import plain_text
 from ragcore.text.sentences import split_sentences
 
@@ -41,12 +41,12 @@ def test_a_block_of_code_is_one_sentence_and_nothing_is_lost():
 
 @pytest.mark.parametrize("code", ["x = 1", 'print("```")', "a\n\n  b", "~~~\n````"])
 def test_a_fence_holds_whatever_code_there_is(code):
-    blocks = code_blocks(f"Text.\n\n{fenced(code, 'python')}\n\nMore.")
+    blocks = code_blocks(f"Text.\n\n{fence_code(code, 'python')}\n\nMore.")
 
     assert [(block.code, block.language) for block in blocks] == [(code, "python")]
 
 
 def test_code_has_lines_of_its_own_between_sentences():
-    block = fenced("x")
+    block = fence_code("x")
 
     assert joined_texts(["Run:", block, "Then wait.", "And stop."]) == f"Run:\n\n{block}\n\nThen wait. And stop."
