@@ -14,6 +14,7 @@ from chat.concurrency.executors import run_cpu
 from knowledge import model_registry
 from knowledge.search_profile import Retrieved
 from ragcore.answerability import Answerability, in_conversation, is_about, score_answerability, threshold_for
+from ragcore.answerability.asked_values import missing_kinds
 from ragcore.answerability.confidence import (
     BEYOND_REFUSAL,
     CERTAIN,
@@ -42,7 +43,7 @@ from ragcore.text.named_places import unknown_places
 from ragcore.text.normalise import nfkc
 from ragcore.text.question_core import question_core
 from ragcore.text.question_type import question_type
-from ragcore.text.value_kinds import lacks_value
+from ragcore.text.value_kinds import ValueKind
 from ragcore.types import Language, Source
 from ragcore.types.answering import AnswerState
 from ragcore.understanding.dates import is_of_asker
@@ -68,6 +69,7 @@ class Verdict:
     earlier_question: str = ""  # the question behind the one before it, where it is answered in its conversation
     inside: frozenset[int] = frozenset()  # the documents that answer it there; empty: any
     by_facts: bool = False  # nothing but facts answers
+    missing: tuple[ValueKind, ...] = ()  # values that are asked for, and that no source tells of its subject
     is_quoted: bool = False  # no passage is near by words or meaning, so no model is asked: sentences are quoted
 
 
@@ -147,14 +149,22 @@ def lacks_code(question: str, sources: Sequence[Source]) -> bool:
 
 
 def lacks_named(question: str, sources: Sequence[Source], *, typed: str, today: date | None) -> bool:
-    """Whether the sources lack a code, a label, a date, the kind of value or the property that the question names."""
+    """Whether the sources lack a code, a label, a date or the property that the question names."""
     if lacks_code(question, sources) or lacks_date(typed, sources, today=today):
         return True
-    texts = _about_subject(question, [_names_and_text(source) for source in near_sources(sources)])
-    if lacks_value(question, texts):
-        return True
     property_word, tokenizer = asked_property(question), model_registry.tokenizer()
-    return bool(property_word) and not any(speaks_of(text, property_word, tokenizer) for text in texts)
+    return bool(property_word) and not any(
+        speaks_of(text, property_word, tokenizer) for text in _texts_near(question, sources)
+    )
+
+
+def _values_missing(question: str, sources: Sequence[Source]) -> tuple[ValueKind, ...]:
+    near = _texts_near(question, sources)
+    return tuple(missing_kinds(question, sources, near=near, tokenizer=model_registry.tokenizer()))
+
+
+def _texts_near(question: str, sources: Sequence[Source]) -> Sequence[str]:
+    return _about_subject(question, [_names_and_text(source) for source in near_sources(sources)])
 
 
 def _about_subject(question: str, texts: Sequence[str]) -> Sequence[str]:
@@ -222,6 +232,8 @@ def verdict_by_sources(
     is_lacking = lacks_named(question, sources, typed=question if typed is None else typed, today=today)
     if is_lacking or _lacks_place(question, sources, retrieved):
         return Verdict(is_answerable=False)
+    if missing := _values_missing(question, sources):
+        return Verdict(is_answerable=False, missing=missing)
     judge = _judge_of(retrieved)
     judged = _judged_alone(question, sources, judge)
     inside = [source for source in sources if source.passage.document in focus]

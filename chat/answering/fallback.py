@@ -16,6 +16,7 @@ from ragcore.text.code_blocks import CODE_SPAN, text_parts
 from ragcore.text.markdown import without_pictures
 from ragcore.text.matching import keywords
 from ragcore.text.scripts import language_of
+from ragcore.text.value_kinds import ValueKind
 from ragcore.types import Language, Source
 from ragcore.types.answering import Question, Turn
 from ragcore.understanding.small_talk import needs_retrieval, small_talk_kind
@@ -47,6 +48,7 @@ BY_MEANING = {
     "zh": "未命中关键词，以下为语义最相近的段落：",
     "en": " No keyword matches; closest in meaning:",
 }
+NOT_GIVEN = {"zh": "以下段落没有给出所问的{values}。", "en": " None of these passages gives the {values} asked for."}
 NOT_IN_FILES = {
     "zh": "附件中没有找到该问题的答案。",
     "en": "No answer was found in the attached file.",
@@ -94,14 +96,29 @@ def refusal_sentences() -> frozenset[str]:
 # ── search results ──────────────────────────────────────────────────────────────────────────────
 
 
-def format_search_results(question: str, sources: Sequence[Source], *, tokenizer: Tokenizer, language: Language) -> str:
-    """A Markdown list: title, page, snippet with the words of the question in bold, and the source's marker."""
+def format_search_results(
+    question: str,
+    sources: Sequence[Source],
+    *,
+    tokenizer: Tokenizer,
+    language: Language,
+    missing: Sequence[ValueKind] = (),
+) -> str:
+    """A Markdown list: title, page, snippet with the words of the question in bold, and the source's marker.
+
+    `missing`: kinds of values that are asked for and that none of the sources gives.
+    """
     pattern = _words_pattern(keywords(question, tokenizer))
     lines = [_line(source, pattern) for source in sources]
     with_words = sum(_has_words(source, pattern) for source in sources)
     how = (BY_WORDS if with_words == len(sources) else BY_BOTH) if with_words else BY_MEANING
-    spoken = "zh" if language == "zh" else "en"
-    return "\n".join([f"{INTRODUCTION[spoken]}{how[spoken]}", "", *lines])
+    spoken: Language = "zh" if language == "zh" else "en"
+    return "\n".join([f"{INTRODUCTION[spoken]}{_not_given(missing, spoken)}{how[spoken]}", "", *lines])
+
+
+def _not_given(kinds: Sequence[ValueKind], language: Language) -> str:
+    names = [kind.name_in(language) for kind in kinds]
+    return NOT_GIVEN[language].format(values=("、" if language == "zh" else " or ").join(names)) if names else ""
 
 
 def without_introduction(html: str) -> str:

@@ -32,6 +32,7 @@ from ragcore.llm.usage import total_known_cost
 from ragcore.ports import LLMGenerator
 from ragcore.prompts.voice import one_line
 from ragcore.text.scripts import language_of
+from ragcore.text.value_kinds import ValueKind
 from ragcore.types import Source
 from ragcore.types.answering import AnswerState, WrittenText
 from ragcore.understanding.small_talk import small_talk_kind
@@ -144,9 +145,15 @@ async def refuse(context: AnswerContext, *, introduction: str = "") -> Draft:
     return Draft(text=await show_text(context, _introduced(introduction, text), ()))
 
 
-async def show_search_results(context: AnswerContext, sources: Sequence[Source], *, introduction: str = "") -> Draft:
-    """A page of search results, where the sources probably do not answer."""
-    text = _introduced(introduction, await run_cpu(_format_results, context.request.query, sources))
+async def show_search_results(
+    context: AnswerContext,
+    sources: Sequence[Source],
+    *,
+    introduction: str = "",
+    missing: Sequence[ValueKind] = (),
+) -> Draft:
+    """A page of search results, where the sources probably do not answer. `missing`: values that none of them gives."""
+    text = _introduced(introduction, await run_cpu(_format_results, context.request.query, sources, missing))
     numbers = [source.number for source in sources]
     return Draft(text=await show_text(context, text, numbers, known_urls=known_addresses(sources)))
 
@@ -186,8 +193,10 @@ def _introduced(introduction: str, text: str) -> str:
     return f"{introduction}\n\n{text}" if introduction else text
 
 
-def _format_results(query: str, sources: Sequence[Source]) -> str:
-    return format_search_results(query, sources, tokenizer=model_registry.tokenizer(), language=language_of(query))
+def _format_results(query: str, sources: Sequence[Source], missing: Sequence[ValueKind]) -> str:
+    return format_search_results(
+        query, sources, tokenizer=model_registry.tokenizer(), language=language_of(query), missing=missing
+    )
 
 
 def _emitter(context: AnswerContext, sources: Sequence[Source]) -> TextEmitter:

@@ -54,6 +54,7 @@ from ragcore.extractive.generator import ExtractiveGenerator
 from ragcore.extractive.summary_wish import wants_summary
 from ragcore.llm.client import LlmClient
 from ragcore.text.question_core import question_core
+from ragcore.text.value_kinds import ValueKind
 from ragcore.types import Source
 from ragcore.types.answering import AnswerState
 
@@ -151,7 +152,7 @@ async def answer_from_sources(
         return draft, await run_cpu(build_record, checked, outcome)
     if not verdict.is_answerable and not is_stated:
         return await list_search_results(
-            context, state.query, outcome, sources[:MAX_RESULTS], introduction=introduction
+            context, state.query, outcome, sources[:MAX_RESULTS], introduction=introduction, missing=verdict.missing
         )
     own_verdict = partial(_is_answerable, context, state, outcome, sources, facts)
     if facts is not None:
@@ -249,9 +250,10 @@ async def list_search_results(
     sources: Sequence[Source],
     *,
     introduction: str = "",
+    missing: Sequence[ValueKind] = (),
 ) -> tuple[Draft, AnswerRecord]:
-    """A page of search results in the place of an answer."""
-    draft = await show_search_results(context, sources, introduction=introduction)
+    """A page of search results in the place of an answer. `missing`: kinds of values that none of them gives."""
+    draft = await show_search_results(context, sources, introduction=introduction, missing=missing)
     judge = relevance_judge(question, outcome)
     check = partial(check_search_results, draft.text, sources, options=context.config.options, judge=judge)
     unchecked = unchecked_text(draft.text, sources, status="search_results")

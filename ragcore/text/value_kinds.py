@@ -1,6 +1,6 @@
-"""Values of a kind that a question asks for and a text must hold: money, weight, loudness, temperature.
+"""Values of a kind that a question asks for and a text must hold: money, weight, a colour, a telephone number.
 
-A text on the subject without any such value cannot answer, however near it is.
+A text on the subject without any such value cannot answer, however near it is. The kinds stand in value_kinds.txt.
 """
 
 from __future__ import annotations
@@ -8,58 +8,106 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass
+from functools import cache
 
 from ragcore.text.normalise import nfkc
+from ragcore.text.word_lists import longest_first, read_section_lines
+from ragcore.types import Language
 
+WORDS = ("asks", "tells", "units", "beside")
+PATTERNS = ("asks pattern", "pattern")
+BETWEEN = 60  # characters that "…" in an entry stands for, at most
+SIGN = 3  # characters of a unit whose case tells it apart: g and G
+NEAR = 40  # characters between a word and the figure beside it
 # a number that may be money: what "costs 3 dB", or two hours, has no price
 _AMOUNT = (
     r"(?>\d(?:[\d.,]*\d)?)(?!\s?(?:dB|%|ms\b|[kMG]?bit|bytes?\b|seconds?\b|minutes?\b|hours?\b|days?\b|points?\b))"
 )
+_IN_FRONT = frozenset("€$£¥￥")  # signs that stand in front of a figure
+_NEVER = re.compile(r"(?!)")
 
 
-@dataclass(frozen=True, slots=True)
-class _Kind:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ValueKind:
+    """A kind of values: how it is asked for, and how a text shows that it holds one."""
+
+    names: tuple[str, str]  # in English and in Chinese
     asks: re.Pattern[str]  # in a question
-    tells: re.Pattern[str]  # in a text: a value, or the name of a column of them
+    words: re.Pattern[str]  # in a question: the words for it, without what stands between them
+    tells: re.Pattern[str]  # in a text: a word for it, or a figure in one of its units
+
+    def name_in(self, language: Language) -> str:
+        """What the value is called: in Chinese, or in English for any other language."""
+        english, chinese = self.names
+        return chinese if language == "zh" else english
+
+    def without(self, question: str) -> str:
+        """The question without the words that ask for the value: what it is about."""
+        return self.words.sub(" ", nfkc(question))
+
+    def is_told(self, text: str) -> bool:
+        """Whether a text holds a value of this kind, or speaks of it."""
+        return self.tells.search(nfkc(text)) is not None
 
 
-def _kind(*, asks: str, tells: str) -> _Kind:
-    return _Kind(re.compile(asks, re.IGNORECASE), re.compile(tells, re.IGNORECASE))
-
-
-_KINDS = (
-    _kind(
-        asks=r"多少[钱錢]|几块[钱錢]|[价價][格钱錢]|[单單][价價]|运费|费用(?:是|要|有)?多少"
-        r"|\bhow expensive\b|\b(?:price|cost|fee|charge)s? (?:of|for)\b|\bhow much (?:does|do|did) .*\bcost\b",
-        tells=r"[￥¥$€£]|\d\s?[元块圆]|[万千百]元|\b(?:EUR|USD|CNY|RMB|GBP|CHF|euros?|dollars?|yuan|pounds?)\b"
-        # "saves cost" tells no price
-        r"|[价價]|[费費]|\b(?:prices?|fees?|charges?|free)\b|\|\s*costs?\b"
-        rf"|\bcosts?\b[^.\n|\d]{{0,40}}{_AMOUNT}|{_AMOUNT}[^.\n|\d]{{0,40}}\bcosts?\b",
-    ),
-    _kind(
-        asks=r"多重|重量(?:是|有)?多少|\bhow heavy\b|\bhow much (?:does|do) .*\bweigh\b|\bweight of\b",
-        tells=r"\d\s?(?:kg|g|t|lbs?|mg|kilograms?|grams?|tons?|tonnes?|pounds?)\b|[\d一二三四五六七八九十百千]\s?"
-        r"(?:公斤|千克|克|吨|斤)|重量|\bweigh",
-    ),
-    _kind(
-        asks=r"噪[声聲音]|多少分贝|多吵|\bhow (?:loud|noisy|quiet)\b|\bnoise level\b",
-        tells=r"\ddB|\d\s(?:dB|分贝)|\bdB\b|噪[声聲音]|\bnoise|\bloud",
-    ),
-    _kind(
-        asks=r"(?:发射|發射|输出|輸出|额定|額定)功率(?:是|有|为)?多少|\b(?:transmit|output|rated|radiated) power\b",
-        tells=r"\d\s?(?:[kmMµ]?W|dBm|dBW|hp|k?VA|瓦|千瓦|毫瓦)(?![A-Za-z])|功率|\bpower class\b"
-        r"|\b(?:transmit|output|rated|radiated|maximum) power\b",
-    ),
-    _kind(
-        asks=r"多少[度℃]|温度(?:是|要|有)?多少|多[热熱冷]|\bhow (?:hot|cold|warm)\b|\b(?:what|which) temperature\b",
-        tells=r"\d\s?(?:°|℃|度|K\b|degrees?)|[温溫]度|\btemperature",
-    ),
-)
+def asked_kinds(question: str) -> list[ValueKind]:
+    """The kinds of values that a question asks for, in the order of the file."""
+    plain = nfkc(question)
+    return [kind for kind in value_kinds() if kind.asks.search(plain)]
 
 
 def lacks_value(question: str, texts: Iterable[str]) -> bool:
     """Whether a question asks for a value of a kind of which no text holds any."""
-    plain = nfkc(question)
-    kinds = [kind for kind in _KINDS if kind.asks.search(plain)]
-    text = nfkc("\n".join(texts)) if kinds else ""
-    return any(kind.tells.search(text) is None for kind in kinds)
+    kinds = asked_kinds(question)
+    text = "\n".join(texts) if kinds else ""
+    return any(not kind.is_told(text) for kind in kinds)
+
+
+@cache
+def value_kinds() -> tuple[ValueKind, ...]:
+    """All kinds. Raises ValueError for a line of the file that is no part of a kind."""
+    return tuple(_kind(name, lines) for name, lines in read_section_lines("ragcore.text", "value_kinds.txt").items())
+
+
+def _kind(name: str, lines: Iterable[str]) -> ValueKind:
+    parts: dict[str, list[str]] = {part: [] for part in (*WORDS, *PATTERNS)}
+    for line in lines:
+        part, _colon, entries = line.partition(":")
+        if part not in parts:
+            raise ValueError(f"value_kinds.txt: {name} has an unknown part {part!r}")
+        raws = [entries] if part in PATTERNS else entries.split(",")
+        parts[part] += [entry for raw in raws if (entry := raw.strip())]
+    beside = [_worded(word) for word in parts["beside"]]
+    tells = [_worded(word) for word in longest_first(parts["tells"])]
+    tells += [*parts["pattern"], *(_figure_in(unit) for unit in longest_first(parts["units"]))]
+    tells += [rf"{word}\w*[^.\n|\d]{{0,{NEAR}}}{_AMOUNT}|{_AMOUNT}[^.\n|\d]{{0,{NEAR}}}{word}" for word in beside]
+    tells += [rf"\|\s?{word}\w*\s?\|" for word in beside]  # the name of a column
+    asks = [*map(_worded, longest_first(parts["asks"])), *parts["asks pattern"]]
+    pieces = {piece.strip() for entry in parts["asks"] for piece in entry.split("…")} | {*parts["tells"]}
+    words = [rf"{_worded(piece)}\w*" for piece in longest_first(pieces) if len(piece) > 1]
+    english, chinese = map(str.strip, name.split("|"))
+    return ValueKind(names=(english, chinese), asks=_any(asks), words=_any(words), tells=_any(tells))
+
+
+def _any(patterns: Iterable[str]) -> re.Pattern[str]:
+    return re.compile("|".join(patterns) or _NEVER.pattern, re.IGNORECASE)
+
+
+def _worded(entry: str) -> str:
+    """The pattern of an entry: a Latin one begins a word, and with a full stop also ends it."""
+    is_whole, entry = entry.endswith("."), entry.removesuffix(".")
+    pieces = [re.escape(piece.strip()) for piece in entry.split("…")]
+    pattern = rf"\b[^.?!]{{1,{BETWEEN}}}?\b".join(pieces)
+    begins = r"\b" if entry[:1].isascii() and entry[:1].isalnum() else ""
+    return f"{begins}{pattern}" + (r"\b" if is_whole else "")
+
+
+def _figure_in(unit: str) -> str:
+    """A figure in front of a unit; behind a sign of money."""
+    if unit in _IN_FRONT:
+        return rf"{re.escape(unit)}\s?\d|\d\s?{re.escape(unit)}"
+    is_whole, unit = unit.endswith("."), unit.removesuffix(".")
+    spelling = re.escape(unit) if len(unit) > SIGN else rf"(?-i:{re.escape(unit)})"
+    return rf"[\d一二三四五六七八九十百千万亿兩两半][\s-]?(?:thousand |million |billion |[万亿萬億])?{spelling}" + (
+        r"(?![A-Za-z])" if is_whole else ""
+    )

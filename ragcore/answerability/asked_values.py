@@ -1,0 +1,117 @@
+"""Whether sources say of the thing a question is about the value that it asks for.
+
+"How heavy is the PX-4" is about the PX-4: the row of the PX-4, the passages that name it and the documents that are
+called after it. What is said of other things, in the next row, is no answer.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from functools import cache
+
+from ragcore.extractive.sentences import Statement, read_statements
+from ragcore.ports import Tokenizer
+from ragcore.text.across_words import covered_across
+from ragcore.text.codes import codes_in, without_codes
+from ragcore.text.matching import keywords
+from ragcore.text.normalise import nfkc
+from ragcore.text.scripts import language_of
+from ragcore.text.tokenise import stem
+from ragcore.text.value_kinds import ValueKind, asked_kinds
+from ragcore.text.word_lists import read_section
+from ragcore.types import Source
+
+NEIGHBOURS = 2  # sentences on each side that may name what a sentence is about
+MOSTLY = 0.6  # share of the words of the subject that a text which is about it has
+_TOKEN = re.compile(r"[A-Za-z0-9][\w./-]*|[\u4e00-\u9fff]+")
+
+
+def missing_kinds(
+    question: str, sources: Sequence[Source], *, near: Sequence[str], tokenizer: Tokenizer
+) -> list[ValueKind]:
+    """The kinds of values that a question asks for, where the sources tell none of them of its subject; else none.
+
+    `near`: the texts in which to look where no sentence is about the subject.
+    """
+    kinds = asked_kinds(question)
+    for kind in kinds:
+        about = texts_about(kind.without(question), sources, tokenizer=tokenizer)
+        if any(map(kind.is_told, about or near)):
+            return []
+    return kinds
+
+
+def texts_about(subject: str, sources: Sequence[Source], *, tokenizer: Tokenizer) -> list[str]:
+    """The sentences of the sources that are about a subject, with their headings; none where nothing is.
+
+    A sentence is about what it, a neighbour in its text or a heading names; a row of a table about what the row or a
+    heading names. `subject`: the question without the words for what it asks. Its codes come first: where some
+    sentences have them, only these count; of these the ones that have most other words, if any do.
+    """
+    statements = read_statements(sources, tokenizer)
+    places = _places(statements)
+    codes, about = codes_in(subject), list(range(len(statements)))
+    if codes:
+        missing = [len(without_codes(codes, place)) for place in places]
+        least = min(missing, default=0)
+        about = [at for at, lacking in enumerate(missing) if lacking == least < len(codes)]
+    near = _mostly_named(_without(subject, codes), [places[at] for at in about], tokenizer)
+    chosen = [about[at] for at in near] or (about if codes else [])
+    return [f"{_sections(statements[at])}\n{statements[at].text}" for at in chosen]
+
+
+def _without(subject: str, codes: Sequence[str]) -> str:
+    plain = nfkc(subject)
+    return " ".join(token for token in _TOKEN.findall(plain) if without_codes(codes, token) == list(codes))
+
+
+def _headings(statement: Statement) -> str:
+    passage = statement.source.passage
+    return "\n".join((passage.title, passage.external_id, *passage.heading_path, statement.heading))
+
+
+def _sections(statement: Statement) -> str:
+    """Its headings, without the title of the document."""
+    passage = statement.source.passage
+    return "\n".join(head for head in (*passage.heading_path, statement.heading) if head != passage.title)
+
+
+def _places(statements: Sequence[Statement]) -> list[str]:
+    """Of each sentence what says of which thing it is: the headings with itself as a row, or with its neighbours."""
+    places = []
+    for at, statement in enumerate(statements):
+        around = statements[max(at - NEIGHBOURS, 0) : at + NEIGHBOURS + 1]
+        beside = [s.text for s in around if s.source is statement.source and not s.is_row]
+        places.append("\n".join((_headings(statement), *([statement.text] if statement.is_row else beside))))
+    return places
+
+
+def _mostly_named(subject: str, places: Sequence[str], tokenizer: Tokenizer) -> list[int]:
+    """Which of the places have most words of a subject; none where it has no words."""
+    fillers = _fillers()
+    words = [word for word in keywords(subject, tokenizer) if word not in fillers]
+    if not words or not places:
+        return []
+    across = covered_across(" ".join(words), places, tokenizer)
+    own = language_of(subject)
+    shares = [
+        max(_share(words, place, tokenizer), float(far) if language_of(place) != own else 0.0)
+        for place, far in zip(places, across, strict=True)
+    ]
+    return [at for at, share in enumerate(shares) if share >= MOSTLY]
+
+
+def _share(words: Sequence[str], text: str, tokenizer: Tokenizer) -> float:
+    """The share of the words that a text has; a Chinese word of two characters counts as much as a Latin one."""
+    lower, terms = text.lower(), frozenset(tokenizer.words(text))
+    weights = {word: 1.0 if word.isascii() else len(word) / 2 for word in words}
+    hits = (word for word in words if word in terms or (not word.isascii() and word in lower))
+    return sum(map(weights.__getitem__, hits)) / sum(weights.values())
+
+
+@cache
+def _fillers() -> frozenset[str]:
+    """Words that name nothing, as they are written and as stems."""
+    words = read_section("ragcore.answerability", "subject_fillers.txt")
+    return frozenset(words) | {stem(word) for word in words if word.isascii()}

@@ -1,0 +1,101 @@
+"""Values that a question asks for and no source tells of its subject."""
+
+from pathlib import Path
+
+import pytest
+
+from ragcore.answerability.asked_values import missing_kinds, texts_about
+from ragcore.text.glossary import CedictGlossary
+from ragcore.text.tokenise import JiebaTokenizer
+from ragcore.types import Passage, Source
+
+PARTS = """| Part | Name | Price | Weight |
+| --- | --- | --- | --- |
+| PX-4100 | gear pump | 44 EUR | 3 kg |
+| PX-4200 | drum pump | 51 EUR | |
+"""
+SEAL = "The PX-4300 is a seal. It is 30 mm wide and black. It is sold by the dozen."
+ROOM = "The robot room is on the second floor. Its door opens with a badge. Ask Ms Lindt for a badge."
+零件 = """| 料号 | 名称 | 供应商 |
+| --- | --- | --- |
+| QF-7700 | 齿轮泵 | 北岭机械 |
+| QF-7800 | 隔膜泵 | |
+"""
+
+
+@pytest.fixture(scope="module")
+def tokenizer(tmp_path_factory):
+    return JiebaTokenizer(glossary=CedictGlossary(Path(tmp_path_factory.mktemp("words"))))
+
+
+def sources(*texts, title="Stock"):
+    return [
+        Source(
+            number=number,
+            passage=Passage(chunk=number, document=number, version=number, text=text, title=title),
+            text=text,
+            score=1.0,
+        )
+        for number, text in enumerate(texts, 1)
+    ]
+
+
+def missing(question, texts, tokenizer, near=()):
+    return [kind.names[0] for kind in missing_kinds(question, sources(*texts), near=near, tokenizer=tokenizer)]
+
+
+@pytest.mark.parametrize(
+    ("question", "kinds"),
+    [
+        ("how heavy is the PX-4200", ["weight"]),  # its neighbour has one
+        ("PX-4200 weight?", ["weight"]),
+        ("what does the px-4300 weigh", ["weight"]),
+        ("how much does a PX-4300 cost?", ["price"]),
+        ("what colour is the PX-4100", ["colour"]),
+        ("who makes the PX-4300", ["manufacturer"]),
+        ("phone number of Ms Lindt in the robot room", ["phone number"]),
+        ("QF-7800是哪个厂家生产的", ["manufacturer"]),
+        ("QF-7700多重", ["weight"]),
+        ("QF-7700保修几年", ["warranty"]),
+        ("how heavy is the PX-4100", []),
+        ("PX-4100 price", []),
+        ("what does the PX-4200 cost", []),
+        ("how wide is the PX-4300", []),
+        ("what colour is the px-4300", []),
+        ("QF-7700是哪家生产的", []),
+        ("which part is a drum pump", []),  # asks for no such value
+        ("is the robot room on the second floor", []),
+    ],
+)
+def test_a_value_is_missing_where_nothing_tells_it_of_the_thing_that_is_asked_about(question, kinds, tokenizer):
+    assert missing(question, [PARTS, SEAL, ROOM, 零件], tokenizer) == kinds
+
+
+def test_one_of_two_values_is_an_answer(tokenizer):
+    assert missing("price of the PX-4200, and how heavy is it", [PARTS], tokenizer) == []
+    assert missing("how heavy is the PX-4300, and how much does it cost", [SEAL], tokenizer) == ["price", "weight"]
+
+
+def test_where_nothing_is_about_the_subject_the_near_texts_decide(tokenizer):
+    assert missing("how heavy is a winch", [SEAL], tokenizer, near=["It weighs 4 kg."]) == []
+    assert missing("how heavy is a winch", [SEAL], tokenizer, near=["It is green."]) == ["weight"]
+
+
+def test_a_title_names_the_subject_of_all_its_sentences(tokenizer):
+    of_title = sources("It weighs 9 kg.", title="PX-4300 data sheet")
+    assert texts_about("PX-4300", of_title, tokenizer=tokenizer) == ["\nIt weighs 9 kg."]
+    assert texts_about("PX-4400", of_title, tokenizer=tokenizer) == []
+
+
+def test_of_a_table_only_the_row_of_the_thing_counts_and_of_prose_the_neighbours_too(tokenizer):
+    rows = texts_about("PX-4200", sources(PARTS), tokenizer=tokenizer)
+    assert len(rows) == 1
+    assert "drum pump" in rows[0]
+    assert len(texts_about("PX-4300", sources(SEAL), tokenizer=tokenizer)) == 3
+
+
+def test_further_words_narrow_what_is_said_of_a_code(tokenizer):
+    text = "The PX-4300 has a case. The case weighs 2 kg.\n\n" + "Nothing. " * 4 + "\n\nThe PX-4300 is a bracket of steel."
+    about = texts_about("steel bracket of the PX-4300", sources(text), tokenizer=tokenizer)
+    assert about
+    assert all("case" not in one for one in about)
