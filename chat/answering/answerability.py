@@ -14,7 +14,7 @@ from chat.concurrency.executors import run_cpu
 from knowledge import model_registry
 from knowledge.search_profile import Retrieved
 from ragcore.answerability import Answerability, in_conversation, is_about, score_answerability, threshold_for
-from ragcore.answerability.asked_values import missing_kinds
+from ragcore.answerability.asked_values import lacks_column, missing_kinds
 from ragcore.answerability.confidence import (
     BEYOND_REFUSAL,
     CERTAIN,
@@ -153,6 +153,8 @@ def lacks_named(question: str, sources: Sequence[Source], *, typed: str, today: 
     if lacks_code(question, sources) or lacks_date(typed, sources, today=today):
         return True
     property_word, tokenizer = asked_property(question), model_registry.tokenizer()
+    if lacks_column(question, sources, tokenizer=tokenizer):
+        return True
     return bool(property_word) and not any(
         speaks_of(text, property_word, tokenizer) for text in _texts_near(question, sources)
     )

@@ -13,6 +13,7 @@ from functools import cache
 from ragcore.extractive.sentences import Statement, read_statements
 from ragcore.ports import Tokenizer
 from ragcore.text.across_words import covered_across
+from ragcore.text.asked_property import asked_column, speaks_of
 from ragcore.text.codes import codes_in, without_codes
 from ragcore.text.matching import keywords
 from ragcore.text.normalise import nfkc
@@ -36,14 +37,26 @@ def missing_kinds(
     """
     kinds = asked_kinds(question)
     for kind in kinds:
-        about = texts_about(kind.without(question), sources, tokenizer=tokenizer)
-        if any(map(kind.is_told, about or near)):
+        about = statements_about(kind.without(question), sources, tokenizer=tokenizer)
+        if any(map(kind.is_told, map(_with_sections, about) if about else near)):
             return []
     return kinds
 
 
-def texts_about(subject: str, sources: Sequence[Source], *, tokenizer: Tokenizer) -> list[str]:
-    """The sentences of the sources that are about a subject, with their headings; none where nothing is.
+def lacks_column(question: str, sources: Sequence[Source], *, tokenizer: Tokenizer) -> bool:
+    """Whether all that the sources say of a thing are rows of tables, and none has the column that is asked for."""
+    column = asked_column(question, tokenizer)
+    if not column:
+        return False
+    subject = re.sub(rf"{re.escape(column)}\w*", " ", nfkc(question), flags=re.IGNORECASE)
+    about = statements_about(subject, sources, tokenizer=tokenizer)
+    texts = (f"{_headings(statement)}\n{statement.text}" for statement in about)
+    is_said = any(speaks_of(text, column, tokenizer, is_record=True) for text in texts)
+    return bool(about) and all(statement.is_row for statement in about) and not is_said
+
+
+def statements_about(subject: str, sources: Sequence[Source], *, tokenizer: Tokenizer) -> list[Statement]:
+    """The sentences of the sources that are about a subject; none where nothing is.
 
     A sentence is about what it, a neighbour in its text or a heading names; a row of a table about what the row or a
     heading names. `subject`: the question without the words for what it asks. Its codes come first: where some
@@ -58,7 +71,7 @@ def texts_about(subject: str, sources: Sequence[Source], *, tokenizer: Tokenizer
         about = [at for at, lacking in enumerate(missing) if lacking == least < len(codes)]
     near = _mostly_named(_without(subject, codes), [places[at] for at in about], tokenizer)
     chosen = [about[at] for at in near] or (about if codes else [])
-    return [f"{_sections(statements[at])}\n{statements[at].text}" for at in chosen]
+    return [statements[at] for at in chosen]
 
 
 def _without(subject: str, codes: Sequence[str]) -> str:
@@ -71,10 +84,11 @@ def _headings(statement: Statement) -> str:
     return "\n".join((passage.title, passage.external_id, *passage.heading_path, statement.heading))
 
 
-def _sections(statement: Statement) -> str:
-    """Its headings, without the title of the document."""
+def _with_sections(statement: Statement) -> str:
+    """A sentence below its headings, without the title of the document."""
     passage = statement.source.passage
-    return "\n".join(head for head in (*passage.heading_path, statement.heading) if head != passage.title)
+    heads = [head for head in (*passage.heading_path, statement.heading) if head != passage.title]
+    return "\n".join((*heads, statement.text))
 
 
 def _places(statements: Sequence[Statement]) -> list[str]:

@@ -16,6 +16,13 @@ from ragcore.text.tokenise import stem
 
 NAMED = 0.5  # share of a meaning from which a word of the other language names the property
 _ENGLISH = re.compile(r"\bwhat (?:is|are|was|were) the ((?:[\w-]+ ){1,4}?)(?:of|for) ", re.IGNORECASE)
+_SHORT = re.compile(
+    r"\A\W*((?:[\w-]+ ){0,3}[\w-]+) (?:of|for) (?:[\w./'-]+ ?){1,6}\W*\Z", re.IGNORECASE
+)  # MTBF of the P10
+_OF_CHINESE = re.compile(
+    rf"的([{CJK}]{{2,6}}?)(?:是|有|在|为|要|给)?(?:什么|什麼|多少|多久|多长|多大|谁|誰|哪|几|幾|呢?[?？]?\Z)"
+)
+_ASKS = re.compile(r"\b(?:what|which|who|whose|how|why|when|where|is|are|do|does|did|can|list|name)\b", re.IGNORECASE)
 _CHINESE = re.compile(rf"([{CJK}]{{2}})(?:一[天月年次晚]|每[天月年次晚])(?:是|有)?多少")
 # says how a value is given, not of what
 _GENERIC = re.compile(
@@ -30,16 +37,35 @@ def asked_property(question: str) -> str:
     """In lower case; "" where a question asks for no value, or only in words that every value has ("the period")."""
     plain = nfkc(question)
     if match := _ENGLISH.search(plain):
-        words = [word for word in match[1].lower().split() if len(word) > 3 and not _GENERIC.fullmatch(word)]
+        words = _telling(match[1].lower())
         return words[-1] if words else ""
     match = _CHINESE.search(plain)
     return match[1] if match and not _GENERIC.fullmatch(match[1]) else ""
 
 
-def speaks_of(text: str, word: str, tokenizer: Tokenizer) -> bool:
+def asked_column(question: str, tokenizer: Tokenizer) -> str:
+    """What a question wants to know of a thing, as the head of a column would say it; "" where it does not.
+
+    "Payment terms of Lindt", 昇辉的交期几周.
+    """
+    plain = nfkc(question)
+    if match := _OF_CHINESE.search(plain):
+        words = [word for word in tokenizer.words(match[1]) if len(word) > 1] or [match[1]]
+        return "" if _GENERIC.fullmatch(words[-1]) else words[-1]
+    match = _ENGLISH.search(plain) or (None if _ASKS.search(plain) else _SHORT.search(plain))
+    words = _telling(match[1].lower()) if match else []
+    return words[-1] if words else ""
+
+
+def _telling(text: str) -> list[str]:
+    return [word for word in text.split() if len(word) > 3 and not _GENERIC.fullmatch(word)]
+
+
+def speaks_of(text: str, word: str, tokenizer: Tokenizer, *, is_record: bool = False) -> bool:
     """Whether a text has a word, one that means the same, or one of the other language that does.
 
-    By the dictionary of the tokenizer; True without one.
+    By the dictionary of the tokenizer; True without one. A Chinese word that it does not know counts as said, in a
+    record, which names each value shortly, only if some character of it stands there: 交期, 交货周期.
     """
     glossary = glossary_of(tokenizer)
     lower, stems = text.lower(), frozenset(tokenizer.words(text))
@@ -51,7 +77,7 @@ def speaks_of(text: str, word: str, tokenizer: Tokenizer) -> bool:
             chinese, stems, glossary
         )
     if not glossary.meanings(word):
-        return True  # not known: nothing can be said
+        return not is_record or any(character in text for character in word)  # else nothing can be said
     english = [meaning for meaning in glossary.meanings(word) if meaning <= stems]
     alike = (
         synonym

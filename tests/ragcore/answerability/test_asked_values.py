@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from ragcore.answerability.asked_values import missing_kinds, texts_about
+from ragcore.answerability.asked_values import lacks_column, missing_kinds, statements_about
 from ragcore.text.glossary import CedictGlossary
 from ragcore.text.tokenise import JiebaTokenizer
 from ragcore.types import Passage, Source
@@ -83,19 +83,38 @@ def test_where_nothing_is_about_the_subject_the_near_texts_decide(tokenizer):
 
 def test_a_title_names_the_subject_of_all_its_sentences(tokenizer):
     of_title = sources("It weighs 9 kg.", title="PX-4300 data sheet")
-    assert texts_about("PX-4300", of_title, tokenizer=tokenizer) == ["\nIt weighs 9 kg."]
-    assert texts_about("PX-4400", of_title, tokenizer=tokenizer) == []
+    assert len(statements_about("PX-4300", of_title, tokenizer=tokenizer)) == 1
+    assert statements_about("PX-4400", of_title, tokenizer=tokenizer) == []
 
 
 def test_of_a_table_only_the_row_of_the_thing_counts_and_of_prose_the_neighbours_too(tokenizer):
-    rows = texts_about("PX-4200", sources(PARTS), tokenizer=tokenizer)
+    rows = statements_about("PX-4200", sources(PARTS), tokenizer=tokenizer)
     assert len(rows) == 1
-    assert "drum pump" in rows[0]
-    assert len(texts_about("PX-4300", sources(SEAL), tokenizer=tokenizer)) == 3
+    assert "drum pump" in rows[0].text
+    assert len(statements_about("PX-4300", sources(SEAL), tokenizer=tokenizer)) == 3
 
 
 def test_further_words_narrow_what_is_said_of_a_code(tokenizer):
-    text = "The PX-4300 has a case. The case weighs 2 kg.\n\n" + "Nothing. " * 4 + "\n\nThe PX-4300 is a bracket of steel."
-    about = texts_about("steel bracket of the PX-4300", sources(text), tokenizer=tokenizer)
+    text = (
+        "The PX-4300 has a case. The case weighs 2 kg.\n\n" + "Nothing. " * 4 + "\n\nThe PX-4300 is a bracket of steel."
+    )
+    about = statements_about("steel bracket of the PX-4300", sources(text), tokenizer=tokenizer)
     assert about
-    assert all("case" not in one for one in about)
+    assert all("case" not in one.text for one in about)
+
+
+@pytest.mark.parametrize(
+    ("question", "lacks"),
+    [
+        ("payment terms of the PX-4100", True),
+        ("What is the delivery date of the PX-4200?", True),
+        ("QF-7700的交期是多久", True),
+        ("price of the PX-4100", False),
+        ("name for the PX-4200", False),
+        ("payment terms of the PX-4300", False),  # prose may say it in other words
+        ("QF-7700的供应商是谁", False),
+        ("who sells the PX-4100", False),
+    ],
+)
+def test_rows_of_a_thing_lack_a_column_that_none_has(question, lacks, tokenizer):
+    assert lacks_column(question, sources(PARTS, SEAL, 零件), tokenizer=tokenizer) is lacks
