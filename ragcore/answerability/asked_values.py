@@ -38,6 +38,8 @@ def missing_kinds(
     kinds = asked_kinds(question)
     for kind in kinds:
         about = statements_about(kind.without(question), sources, tokenizer=tokenizer)
+        if kind.is_of_rows and not (about and all(statement.is_row for statement in about)):
+            return []
         if any(map(kind.is_told, map(_with_sections, about) if about else near)):
             return []
     return kinds

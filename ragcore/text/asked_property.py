@@ -19,9 +19,14 @@ _ENGLISH = re.compile(r"\bwhat (?:is|are|was|were) the ((?:[\w-]+ ){1,4}?)(?:of|
 _SHORT = re.compile(
     r"\A\W*((?:[\w-]+ ){0,3}[\w-]+) (?:of|for) (?:[\w./'-]+ ?){1,6}\W*\Z", re.IGNORECASE
 )  # MTBF of the P10
-_OF_CHINESE = re.compile(
-    rf"的([{CJK}]{{2,6}}?)(?:是|有|在|为|要|给)?(?:什么|什麼|多少|多久|多长|多大|谁|誰|哪|几|幾|呢?[?？]?\Z)"
+# what rows tell without naming it: a figure with its unit, or a word
+_UNNAMED = re.compile(
+    r"description|entity|entry|count|ratio|percentage|share|function|term|identifier|length|height|width|depth|distance"
+    r"|speed|capacity|weight|range|state|result|answer|content|effect|use[ds]?|needed|required|allowed|called|known"
+    r"|地方|内容|情况|情況|结果|結果|比例|长度|高度|距离|速度|作用|意思|地址",
+    re.IGNORECASE,
 )
+_OF_CHINESE = re.compile(rf"的([{CJK}]{{2,6}}?)(?:是|有|在|为|要|给)?(?:什么|什麼|多少|多久|多长|多大|谁|誰|哪|几|幾)")
 _ASKS = re.compile(r"\b(?:what|which|who|whose|how|why|when|where|is|are|do|does|did|can|list|name)\b", re.IGNORECASE)
 _CHINESE = re.compile(rf"([{CJK}]{{2}})(?:一[天月年次晚]|每[天月年次晚])(?:是|有)?多少")
 # says how a value is given, not of what
@@ -51,10 +56,10 @@ def asked_column(question: str, tokenizer: Tokenizer) -> str:
     plain = nfkc(question)
     if match := _OF_CHINESE.search(plain):
         words = [word for word in tokenizer.words(match[1]) if len(word) > 1] or [match[1]]
-        return "" if _GENERIC.fullmatch(words[-1]) else words[-1]
-    match = _ENGLISH.search(plain) or (None if _ASKS.search(plain) else _SHORT.search(plain))
-    words = _telling(match[1].lower()) if match else []
-    return words[-1] if words else ""
+    else:
+        match = _ENGLISH.search(plain) or (None if _ASKS.search(plain) else _SHORT.search(plain))
+        words = _telling(match[1].lower()) if match else []
+    return words[-1] if words and not _GENERIC.fullmatch(words[-1]) and not _UNNAMED.fullmatch(words[-1]) else ""
 
 
 def _telling(text: str) -> list[str]:

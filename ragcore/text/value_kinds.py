@@ -14,7 +14,7 @@ from ragcore.text.normalise import nfkc
 from ragcore.text.word_lists import longest_first, read_section_lines
 from ragcore.types import Language
 
-WORDS = ("asks", "tells", "units", "beside")
+WORDS = ("asks", "tells", "units", "beside", "only")
 PATTERNS = ("asks pattern", "pattern")
 BETWEEN = 60  # characters that "…" in an entry stands for, at most
 SIGN = 3  # characters of a unit whose case tells it apart: g and G
@@ -35,6 +35,7 @@ class ValueKind:
     asks: re.Pattern[str]  # in a question
     words: re.Pattern[str]  # in a question: the words for it, without what stands between them
     tells: re.Pattern[str]  # in a text: a word for it, or a figure in one of its units
+    is_of_rows: bool = False  # missed only where nothing but rows of tables speaks of the thing
 
     def name_in(self, language: Language) -> str:
         """What the value is called: in Chinese, or in English for any other language."""
@@ -86,7 +87,13 @@ def _kind(name: str, lines: Iterable[str]) -> ValueKind:
     pieces = {piece.strip() for entry in parts["asks"] for piece in entry.split("…")} | {*parts["tells"]}
     words = [rf"{_worded(piece)}\w*" for piece in longest_first(pieces) if len(piece) > 1]
     english, chinese = map(str.strip, name.split("|"))
-    return ValueKind(names=(english, chinese), asks=_any(asks), words=_any(words), tells=_any(tells))
+    return ValueKind(
+        names=(english, chinese),
+        asks=_any(asks),
+        words=_any(words),
+        tells=_any(tells),
+        is_of_rows="rows" in parts["only"],
+    )
 
 
 def _any(patterns: Iterable[str]) -> re.Pattern[str]:
