@@ -35,7 +35,7 @@ from ragcore.extractive.sentence_model import chances_of
 from ragcore.extractive.sentences import read_statements
 from ragcore.extractive.table_lookup import answers_by_rows
 from ragcore.llm.model_profile import profile_of
-from ragcore.text.asked_property import asked_property, speaks_of
+from ragcore.text.asked_property import asked_property, asked_support, speaks_of
 from ragcore.text.codes import capital_names, codes_in, missing_codes
 from ragcore.text.labels import missing_labels
 from ragcore.text.named_dates import NamedDate, date_mentions, dates_not_in, definite_dates
@@ -153,10 +153,18 @@ def lacks_named(question: str, sources: Sequence[Source], *, typed: str, today: 
     if lacks_code(question, sources) or lacks_date(typed, sources, today=today):
         return True
     property_word, tokenizer = asked_property(question), model_registry.tokenizer()
-    if lacks_column(question, sources, tokenizer=tokenizer):
+    if lacks_column(question, sources, tokenizer=tokenizer) or _lacks_support(question, sources):
         return True
     return bool(property_word) and not any(
         speaks_of(text, property_word, tokenizer) for text in _texts_near(question, sources)
+    )
+
+
+def _lacks_support(question: str, sources: Sequence[Source]) -> bool:
+    """Whether a question asks if a thing works with another one that no source speaks of: "run on Linux"."""
+    thing, tokenizer = asked_support(question), model_registry.tokenizer()
+    return bool(thing) and not any(
+        speaks_of(_names_and_text(source), thing.lower(), tokenizer, is_record=True) for source in sources
     )
 
 

@@ -17,7 +17,7 @@ from ragcore.text.tokenise import stem
 NAMED = 0.5  # share of a meaning from which a word of the other language names the property
 _ENGLISH = re.compile(r"\bwhat (?:is|are|was|were) the ((?:[\w-]+ ){1,4}?)(?:of|for) ", re.IGNORECASE)
 _SHORT = re.compile(
-    r"\A\W*((?:[\w-]+ ){0,3}[\w-]+) (?:of|for) (?:[\w./'-]+ ?){1,6}\W*\Z", re.IGNORECASE
+    r"\A\W*((?:[\w-]+ ){0,3}[\w-]+) (?:of|for) (?:[\w./'&-]+ ?){1,6}\W*\Z", re.IGNORECASE
 )  # MTBF of the P10
 # what rows tell without naming it: a figure with its unit, or a word
 _UNNAMED = re.compile(
@@ -27,6 +27,15 @@ _UNNAMED = re.compile(
     re.IGNORECASE,
 )
 _OF_CHINESE = re.compile(rf"的([{CJK}]{{2,6}}?)(?:是|有|在|为|要|给)?(?:什么|什麼|多少|多久|多长|多大|谁|誰|哪|几|幾)")
+# what a thing is asked to work with: "run on Linux", "have a preview option", 支持摄像头吗
+_SUPPORT = re.compile(
+    r"\b(?:is|are|do|does|did|can|will|has|have)\b.{1,60}?\b(?:supports?|runs? on|works? (?:with|on)|compatible with"
+    r"|available (?:for|on)) (?:(?:an?|the|any) )?([A-Za-z][\w-]*[A-Za-z]) ?[?.!]*\Z",
+    re.IGNORECASE,
+)
+_SUPPORT_CHINESE = re.compile(
+    rf"(?:支持|兼容|适配|適配)(?:接|用|连接|使用|外接)?([A-Za-z][\w-]*[A-Za-z]|[{CJK}]{{2,4}}?)(?:[吗嗎么]|\W*\Z)"
+)
 _ASKS = re.compile(r"\b(?:what|which|who|whose|how|why|when|where|is|are|do|does|did|can|list|name)\b", re.IGNORECASE)
 _CHINESE = re.compile(rf"([{CJK}]{{2}})(?:一[天月年次晚]|每[天月年次晚])(?:是|有)?多少")
 # says how a value is given, not of what
@@ -60,6 +69,13 @@ def asked_column(question: str, tokenizer: Tokenizer) -> str:
         match = _ENGLISH.search(plain) or (None if _ASKS.search(plain) else _SHORT.search(plain))
         words = _telling(match[1].lower()) if match else []
     return words[-1] if words and not _GENERIC.fullmatch(words[-1]) and not _UNNAMED.fullmatch(words[-1]) else ""
+
+
+def asked_support(question: str) -> str:
+    """The thing that another one is asked to work with, as written; "" where a question asks something else."""
+    plain = nfkc(question)
+    match = _SUPPORT.search(plain) or _SUPPORT_CHINESE.search(plain)
+    return "" if match is None or _GENERIC.fullmatch(match[1]) else match[1]
 
 
 def _telling(text: str) -> list[str]:

@@ -2,7 +2,7 @@
 
 import pytest
 
-from ragcore.text.asked_property import asked_property, speaks_of
+from ragcore.text.asked_property import asked_column, asked_property, asked_support, speaks_of
 from ragcore.text.tokenise import JiebaTokenizer
 
 CHINESE = {
@@ -64,3 +64,43 @@ def test_a_text_speaks_of_it_in_its_own_words_in_others_and_in_the_other_languag
 
 def test_without_a_dictionary_nothing_is_denied():
     assert speaks_of("Check the rack.", "warranty", JiebaTokenizer())
+
+
+@pytest.mark.parametrize(
+    ("question", "column"),
+    [
+        ("payment terms of Lindt & Co", "payment"),
+        ("MTBF of the P10", "mtbf"),
+        ("What is the warranty of the pump?", "warranty"),
+        ("昇辉的交期几周", "交期"),
+        ("price for partners", "price"),
+        ("length of the cable", ""),  # a figure with its unit tells it
+        ("什么是交期", ""),
+        ("who is the owner of the pump", ""),
+        ("pumps", ""),
+    ],
+)
+def test_a_question_for_a_value_of_a_thing_names_the_column_of_a_table(question, column):
+    assert asked_column(question, TOKENIZER) == column
+
+
+@pytest.mark.parametrize(
+    ("question", "thing"),
+    [
+        ("does the client run on Linux?", "Linux"),
+        ("is the pump compatible with glycol", "glycol"),
+        ("can it work with the P10", "P10"),
+        ("这个控制器支持摄像头吗？", "摄像头"),
+        ("P10支持SNMP吗", "SNMP"),
+        ("who supports the pump", ""),
+        ("支持的有哪些", ""),
+        ("does it run", ""),
+    ],
+)
+def test_what_a_thing_is_asked_to_work_with(question, thing):
+    assert asked_support(question) == thing
+
+
+def test_a_record_says_an_unknown_chinese_word_only_by_some_of_its_characters():
+    assert speaks_of("名称：齿轮泵 · 交货周期：4 周", "交期", TOKENIZER, is_record=True)
+    assert not speaks_of("名称：齿轮泵 · 单价：4 元", "交期", TOKENIZER, is_record=True)
