@@ -30,11 +30,11 @@ _OF_CHINESE = re.compile(rf"的([{CJK}]{{2,6}}?)(?:是|有|在|为|要|给)?(?:�
 # what a thing is asked to work with: "run on Linux", "have a preview option", 支持摄像头吗
 _SUPPORT = re.compile(
     r"\b(?:is|are|do|does|did|can|will|has|have)\b.{1,60}?\b(?:supports?|runs? on|works? (?:with|on)|compatible with"
-    r"|available (?:for|on)) (?:(?:an?|the|any) )?([A-Za-z][\w-]*[A-Za-z]) ?[?.!]*\Z",
+    r"|available (?:for|on)) (?:(?:an?|the|any) )?([A-Za-z][\w-]*\w) ?[?.!]*\Z",
     re.IGNORECASE,
 )
 _SUPPORT_CHINESE = re.compile(
-    rf"(?:支持|兼容|适配|適配)(?:接|用|连接|使用|外接)?([A-Za-z][\w-]*[A-Za-z]|[{CJK}]{{2,4}}?)(?:[吗嗎么]|\W*\Z)"
+    rf"(?:支持|兼容|适配|適配)(?:接|用|连接|使用|外接)?(?!的)([A-Za-z][\w-]*[A-Za-z]|[{CJK}]{{2,4}}?)(?:[吗嗎么]|\W*\Z)"
 )
 _ASKS = re.compile(r"\b(?:what|which|who|whose|how|why|when|where|is|are|do|does|did|can|list|name)\b", re.IGNORECASE)
 _CHINESE = re.compile(rf"([{CJK}]{{2}})(?:一[天月年次晚]|每[天月年次晚])(?:是|有)?多少")
