@@ -110,9 +110,9 @@ def _mostly_named(subject: str, places: Sequence[str], tokenizer: Tokenizer) -> 
     if not words or not places:
         return []
     across = covered_across(" ".join(words), places, tokenizer)
-    own = language_of(subject)
+    language = language_of(subject)
     shares = [
-        max(_share(words, place, tokenizer), float(far) if language_of(place) != own else 0.0)
+        max(_share(words, place, tokenizer), float(far) if language_of(place) != language else 0.0)
         for place, far in zip(places, across, strict=True)
     ]
     return [at for at, share in enumerate(shares) if share >= MOSTLY]
