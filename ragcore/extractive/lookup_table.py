@@ -29,7 +29,7 @@ VALUE_CHARACTERS = 16  # of a cell that may be the value of a kind: "Oslo", "in 
 MOST_ALIKE = 3  # rows that a question names in the same words
 LEAST_LEAD = 1.25  # times as much as the second row's weight, so that a row is the one that was named
 LEAST_EXPLAINED = 0.5  # share of the question's content words that row, head and title hold
-LEGEND_LETTERS = 2  # of the name of a column that a legend explains
+LEGEND_LETTERS = 2  # of an explained column
 MOST_COLUMNS = 8  # of a whole row
 LISTED_COLUMNS = 5  # of several rows, besides those that the question names
 MOST_PROPERTIES = 2  # rows that are called after what is asked
@@ -49,6 +49,7 @@ class TableRows:
     omitted: int = 0  # rows that are not shown
     total: str = ""  # how many there are, in the words of a question that asks for it: "8 critical alarms"
     every: str = ""  # how many rows the table has, of a question that asks for both: "22 alarms, how many are critical"
+    stated: tuple[str, int] | None = None  # a sentence that they were compared with, and the number of its source
 
 
 class LookupTable:
@@ -233,10 +234,10 @@ class LookupTable:
                 return self.cut(rows, [0, column])
         return None
 
-    def with_column(self, rows: Sequence[int], column: int) -> TableRows:
-        """Rows that were chosen by this column: one of them whole, several in their first columns and this one."""
+    def with_columns(self, rows: Sequence[int], columns: Collection[int]) -> TableRows:
+        """Rows that were chosen by these columns: one of them whole, several in their first columns and these."""
         most = MOST_COLUMNS if len(rows) == 1 else LISTED_COLUMNS
-        return self.cut(rows, sorted({*range(min(len(self.head), most)), column}))
+        return self.cut(rows, sorted({*range(min(len(self.head), most)), *columns}))
 
     def with_values(self, question: RowQuestion, passed: str) -> list[int]:
         """All rows with the values that the question names, each alone or as one of several in a cell: "P10 / P20".

@@ -38,8 +38,11 @@ def find_rows_of_kind(
         return None
     row_question = RowQuestion.of(question, tokenizer)
     tables_ = [LookupTable(members, tokenizer) for members in _tables(statements)]
-    if (chosen := select_rows(row_question, tables_, across=across)) is not None:
-        answer = chosen.table.with_column(chosen.rows[:MOST_ROWS], chosen.column)
+    chosen = select_rows(row_question, tables_, tokenizer=tokenizer, across=across, statements=statements)
+    if chosen is not None:
+        answer = chosen.table.with_columns(chosen.rows[:MOST_ROWS], (chosen.column, *chosen.beside))
+        if chosen.stated is not None:
+            answer = replace(answer, stated=(chosen.stated.text, chosen.stated.source.number))
         return _counted(question, answer, chosen.table, len(chosen.rows), whole)
     if not asks_rows(question):
         return None
