@@ -179,7 +179,7 @@ async def complete_tables(context: AnswerContext, state: AnswerState) -> AnswerS
     A long table stands in several passages, and a search brings the nearest of them: what is listed or counted from
     these would be a part that looks like all. An optional part: without the database the sources stay as they are.
     """
-    if not wants_rows(question_core(state.query)):
+    if state.further_sources or not wants_rows(question_core(state.query)):
         return state
     if not (first := _with_tables(state)):
         return state

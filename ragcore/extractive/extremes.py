@@ -21,7 +21,8 @@ ASKS_WHICH = re.compile(
     r"\b(?:which|what|who|whose|list|show|name|give|find|tell)\b|哪(?![里裡儿兒])|[谁誰]|列出|最.的", re.IGNORECASE
 )
 ASKS_ELSE = re.compile(
-    r"\b(?:how(?! many)|why|when|should|can|could|do i|does)\b|怎|如何|为什么|為什麼|为何|何时|什么时候|[吗嗎]", re.IGNORECASE
+    r"\b(?:how(?! many)|why|when|should|can|could|do i|does)\b|怎|如何|为什么|為什麼|为何|何时|什么时候|[吗嗎]",
+    re.IGNORECASE,
 )
 _LIMIT_BEHIND = re.compile(r"[可能只不要需允支是几幾多为為]")  # "最长可以借几天" asks for no row
 _LIMIT_BEFORE = re.compile(r"\bat (?:the )?\Z")

@@ -174,8 +174,8 @@ class LookupTable:
         whole = range(min(len(self.head), MOST_COLUMNS if len(rows) == 1 else LISTED_COLUMNS))
         return self.cut(rows, sorted(matching | ({0, *requested} if requested else set(whole))))
 
-    def asks_column(self, question: RowQuestion) -> bool:  # behind the first one
-        return bool(self._columns_asked(question))
+    def asks_column(self, question: RowQuestion, passed: Collection[int] = ()) -> bool:  # behind the first one
+        return bool(self._columns_asked(question).difference(passed))
 
     def cut(self, rows: Sequence[int], columns: Sequence[int]) -> TableRows:
         """These rows in these columns."""

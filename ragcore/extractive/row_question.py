@@ -29,7 +29,7 @@ _ASKS = re.compile(
 )
 _MEASURES = "个個条條种種项項款家位名台臺张張次类類间間座辆輛本套把份"
 _COUNTS = re.compile(
-    rf"(?:多少|[几幾])([{_MEASURES}])"
+    rf"(?:多少|(?<!哪)[几幾])([{_MEASURES}])"
     r"|\b(?:how many|number of|count(?: of)?) ((?:[\w-]+ ){0,3}?[\w-]+?)(?= (?:is|are|was|were|do|does|did|have|has|can"
     r"|in|on|of|at|for|to|we|there|with)\b|\s*[?]|\Z)",
     re.IGNORECASE,

@@ -37,7 +37,8 @@ _LISTS = re.compile(
     re.IGNORECASE,
 )
 _CHOOSES = re.compile(  # things that are to be told by a target
-    r"\b(?:which|list|show|name)\b|哪[些个個家款台种]|列出|的[^的，,。\s谁怎什如需要几多会能]{1,8}[？?]?\Z", re.IGNORECASE
+    r"\b(?:which|list|show|name)\b|哪[些个個家款台种]|列出|的[^的，,。\s谁怎什如需要几多会能]{1,8}[？?]?\Z",
+    re.IGNORECASE,
 )
 _COMPARED: tuple[tuple[Callable[[float, float], bool], re.Pattern[str], re.Pattern[str]], ...] = tuple(
     (compare, re.compile(rf"(?:{before})\s*(?:the\s|of\s)?\Z"), re.compile(behind))
