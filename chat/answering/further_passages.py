@@ -1,7 +1,7 @@
 """Passages beside those that a search brought, for what is answered by its place or its name.
 
-The last step of a procedure stands in the last passage of its document, and how an alarm is handled under its name, which
-a question that has only its code does not say.
+The last step of a procedure stands in the last passage of its document, and how an alarm is handled stands under its
+name, which a question with its code alone does not say.
 """
 
 from __future__ import annotations

@@ -35,7 +35,7 @@ class Missing:
 
 
 def direct_block(question: str, statements: Sequence[Statement], tokenizer: Tokenizer, words: Wording) -> str:
-    """The step, the handling or the list that is asked for, as Markdown; "" where none is asked for, or none is told."""
+    """The step, the handling or the list that is asked for, as Markdown; "" where none is asked for or told."""
     if (step := find_step(question, statements, tokenizer)) is not None:
         return "" if step.is_beyond else _step_block(step, words)
     handling = find_handling(question, statements, tokenizer)

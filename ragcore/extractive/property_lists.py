@@ -1,7 +1,7 @@
 """All things of a kind with a property of each: "which pumps are there and what do they weigh", 有哪些水泵，各自多重.
 
-A table is of the kind where a column of kinds or the codes in its first column say so, or else its title. Rows that only
-mention the kind, a cable for the pump, are of another one.
+A table is of the kind where a column of kinds or the codes in its first column say so, or else its title. Rows that
+only mention the kind, a cable for the pump, are of another one.
 """
 
 from __future__ import annotations
@@ -23,6 +23,7 @@ from ragcore.text.glossary import glossary_of
 from ragcore.text.scripts import language_of
 from ragcore.text.word_lists import beginnings, read_section_lines
 
+_OFFERED = re.compile(r"\b(?:is|are) (?:available|offered)\b")
 LEAST_FAMILY = 2  # letters of the name of a family of codes: RRU of RRU-40
 LEAST_MEANT = 0.5  # share of a word's meanings that a title in the other language says
 MOST_TABLES = 3
@@ -44,7 +45,9 @@ def find_property_lists(question: str, statements: Sequence[Statement], tokenize
     if not asks_property_list(question):
         return []
     row_question = RowQuestion.of(question, tokenizer)
-    tables = [LookupTable(members, tokenizer) for members in tables_of(statements)]
+    if any(map(str.isdigit, "".join(row_question.codes))):
+        return []  # of one thing
+    tables = [LookupTable(members, tokenizer) for members in _tables(statements)]
     candidates = [c for table in tables if (c := _candidate(table, row_question, tokenizer)) is not None]
     if not candidates:
         return []
@@ -64,7 +67,18 @@ def asks_property_list(question: str) -> bool:
     """Whether a question wants things listed with something of each of them, and does not choose among them."""
     text = question.lower()
     lists = asks_rows(text) or _words("lists").search(text) is not None
-    return lists and _words("each").search(text) is not None and not asks_selection(question)
+    chooses = asks_selection(_OFFERED.sub(" ", text))
+    return lists and _words("each").search(text) is not None and not chooses
+
+
+def _tables(statements: Sequence[Statement]) -> list[list[Statement]]:
+    """The rows of each table; tables of several sections with the same columns apart."""
+    groups: dict[tuple[int, str], list[Statement]] = {}
+    for at, members in enumerate(tables_of(statements)):
+        for statement in members:
+            path = statement.source.passage.heading_path
+            groups.setdefault((at, statement.heading or (path[-1] if path else "")), []).append(statement)
+    return list(groups.values())
 
 
 def _candidate(table: LookupTable, question: RowQuestion, tokenizer: Tokenizer) -> _Candidate | None:
@@ -85,6 +99,8 @@ def _candidate(table: LookupTable, question: RowQuestion, tokenizer: Tokenizer) 
     if rows:
         narrower = [row for row in table.of_kind(question) if row in rows]
         return _Candidate(table, tuple(narrower or rows), tuple(columns), (1, 0, is_own))
+    if table.of_kind(question):
+        return None  # some of its rows are named otherwise
     said = _words_of_title(table, columns, question, tokenizer, is_own=is_own)
     return _Candidate(table, tuple(range(len(table.cells))), tuple(columns), (0, said, is_own)) if said else None
 

@@ -1,4 +1,4 @@
-"""One step of a procedure by its number: "what is step 5 of replacing the filter", 换滤芯第三步之后做什么, the last one.
+"""One step of a procedure by its number: "what is step 5 of replacing the filter", 第三步之后做什么.
 
 The procedure is the section of numbered steps whose heading and title say most of what else the question says.
 """

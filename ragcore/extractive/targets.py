@@ -192,10 +192,10 @@ def _stated(statement: Statement, head: str) -> Iterator[Measure]:
         return
     if statement.is_code:
         return
-    for clause in _CLAUSE.split(statement.text):
-        text = plain(clause)
+    for part in (*_CLAUSE.split(statement.text), statement.text):
+        text = plain(part)
         if is_target_name(text) and any(_is_same(entry, name) for entry in _names_in(text, name)):
-            yield from _only(clause)
+            yield from _only(part)
 
 
 def _names_in(text: str, name: str) -> list[str]:
