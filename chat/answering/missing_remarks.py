@@ -19,9 +19,7 @@ _REMARKS = {
 }
 
 
-def missing_remark(query: str, missing: Missing | None) -> str:
-    """The sentence before a refusal, in the language of the question; "" where nothing is known to be missing."""
-    if missing is None:
-        return ""
+def missing_remark(query: str, missing: Missing) -> str:
+    """The sentence before a refusal, in the language of the question."""
     remarks = _REMARKS["zh" if language_of(query) == "zh" else "en"]
     return remarks[missing.kind].format(name=missing.name, total=missing.total)

@@ -15,7 +15,6 @@ from chat.answering.cache import WAIT_SECONDS, from_cache, is_cacheable, through
 from chat.answering.cache_key import cache_key, understand_by_rules
 from chat.answering.context import AnswerContext
 from chat.answering.facts import AnswerFacts, answer_facts, join_facts, without_facts
-from chat.answering.further_passages import complete_handling, complete_procedures, without_further
 from chat.answering.generation import (
     generate,
     raise_if_degraded,
@@ -39,7 +38,13 @@ from chat.answering.metadata import SILENT_MODELS, add_metadata, asked_with, sea
 from chat.answering.missing_remarks import missing_remark
 from chat.answering.preparation import Preparation, retrieve, understand
 from chat.answering.related import related_sources
-from chat.answering.retrieval import SearchOutcome, complete_tables
+from chat.answering.retrieval import (
+    SearchOutcome,
+    complete_handling,
+    complete_procedures,
+    complete_tables,
+    without_further,
+)
 from chat.answering.similar_questions import SimilarQuestions
 from chat.answering.stage_ports import AnswerPorts, report_context
 from chat.answering.streaming import DOUBTED, Draft
@@ -142,7 +147,8 @@ async def answer_from_sources(
         if files is None:
             state = await complete_handling(context, await complete_procedures(context, state))
         verdict = await _judge(context, files, state, outcome)
-    introduction = introduction or missing_remark(state.query, verdict.missing)
+    if verdict.missing is not None:
+        introduction = introduction or missing_remark(state.query, verdict.missing)
     may_widen = not verdict.is_answerable and verdict.missing is None
     if may_widen and (wide := await judge_widely(context, without_further(state), outcome)) is not None:
         state, outcome, verdict, sources = wide.state, wide.outcome, wide.verdict, wide.state.sources

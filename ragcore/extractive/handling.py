@@ -20,6 +20,7 @@ from ragcore.text.word_lists import beginnings, read_section_lines
 
 LEAST_NAME = 3  # characters of a name; a Latin one is longer than twice that
 MOST_SENTENCES = 12  # of a section that tells it
+_POINTER = re.compile(r"(?:see|refer to|cf|n/a|none|tbd|详见|见|参见|参考|参照|待定|无)(?![a-z])")  # no handling itself
 _HAN = re.compile(r"[\u4e00-\u9fff]")
 
 
@@ -56,7 +57,7 @@ def find_handling(question: str, statements: Sequence[Statement], tokenizer: Tok
         return Handling((), rows=_cut(telling[0][0], [row for table, row in telling if table is telling[0][0]]))
     if not named or telling or len({table.cells[row][0] for table, row in named}) > 1:
         return None
-    if any(table.asks_column(row_question, _name_columns(table)) for table, _row in named):
+    if any(table.asks_column(row_question, _columns(table, "names", "heads")) for table, _row in named):
         return None
     names = tuple(dict.fromkeys(name for table, row in named for name in _names_of(table, row)))
     for table in tables:
@@ -70,10 +71,17 @@ def find_handling(question: str, statements: Sequence[Statement], tokenizer: Tok
         version = first.source.passage.version
         same = [s for s in section if s.heading == first.heading and s.source.passage.version == version]
         return Handling(names, sentences=tuple(same[:MOST_SENTENCES]))
-    others = (s for s in statements if id(s) not in own_rows)
-    if any(_speaks_of(s, names) for s in others):
-        return None
-    return Handling(names)
+    others = [s for s in statements if id(s) not in own_rows and _speaks_of(s, names)]
+    if acts := [s for s in others if not s.is_row and not s.is_code and _words("acts").search(plain(s.text))]:
+        return Handling(names, sentences=tuple(_with_next(acts[0], statements)))
+    return None if others else Handling(names)
+
+
+def _with_next(first: Statement, statements: Sequence[Statement]) -> list[Statement]:
+    """A sentence with those behind it in its paragraph."""
+    source = first.source
+    behind = (s for s in statements if s.source is source and s.paragraph == first.paragraph)
+    return [s for s in behind if s.position >= first.position][:MOST_SENTENCES]
 
 
 def _rows_named(table: LookupTable, question: RowQuestion) -> list[int]:
@@ -81,7 +89,7 @@ def _rows_named(table: LookupTable, question: RowQuestion) -> list[int]:
     by_code = [row for row, cells in enumerate(table.cells) if not cells[0].isdigit() and cells[0] in question.codes]
     if by_code:
         return by_code
-    columns = [at for at, head in enumerate(table.heads) if _words("things").search(head)]
+    columns = _columns(table, "things")
     return [
         row
         for row, cells in enumerate(table.cells)
@@ -92,11 +100,12 @@ def _rows_named(table: LookupTable, question: RowQuestion) -> list[int]:
 def _names_of(table: LookupTable, row: int) -> list[str]:
     """The code of a row, and what its columns of names hold."""
     cells = table.cells[row]
-    return [cells[0], *(cells[at] for at in _name_columns(table) if at and _is_name(cells[at]))]
+    return [cells[0], *(cells[at] for at in _columns(table, "names") if at and _is_name(cells[at]))]
 
 
-def _name_columns(table: LookupTable) -> list[int]:
-    return [at for at, head in enumerate(table.heads) if _words("names").search(head)]
+def _columns(table: LookupTable, *sections: str) -> list[int]:
+    """The columns whose heads have a word of these sections of the data file."""
+    return [at for at, head in enumerate(table.heads) if any(_words(name).search(head) for name in sections)]
 
 
 def _is_name(cell: str) -> bool:
@@ -108,13 +117,14 @@ def _is_name(cell: str) -> bool:
 def _tells(table: LookupTable, row: int) -> bool:
     """Whether a row says what is to be done, in a column for it."""
     return any(
-        at and _words("heads").search(head) and any(map(str.isalnum, table.cells[row][at]))
-        for at, head in enumerate(table.heads)
+        at and _words("heads").search(head) and any(map(str.isalnum, cell)) and not _POINTER.match(cell)
+        for at, (head, cell) in enumerate(zip(table.heads, table.cells[row], strict=True))
     )
 
 
 def _has_name(table: LookupTable, row: int, names: Sequence[str]) -> bool:
-    return any(cell in names for at, cell in enumerate(table.cells[row]) if not _words("heads").search(table.heads[at]))
+    cells = (cell for at, cell in enumerate(table.cells[row]) if not _words("heads").search(table.heads[at]))
+    return any(_holds(cell, name) for cell in cells for name in names)
 
 
 def _cut(table: LookupTable, rows: Sequence[int]) -> TableRows:

@@ -28,6 +28,7 @@ from ragcore.text.scripts import language_of
 from ragcore.text.word_lists import beginnings, read_section_lines
 
 LEAST_KNOWN = 0.5  # share of the question's other words that the table has
+_ASKING = "哪几幾"  # how a Chinese word of a question begins that names nothing: 哪条
 LEAST_MEANT = 0.5  # share of a word's meanings that a table in the other language says
 # several things are asked for, in a question or by their name alone: "sites with a drop rate above 1 %"
 _LISTS = re.compile(
@@ -203,7 +204,8 @@ def _share_known(question: RowQuestion, table: LookupTable, passed: str, tokeniz
 
     Words of the other language count where the table has what they mean, or a column is the property that they name.
     """
-    words = [w for w in question.words if w not in passed and not w.isdigit()]
+    joined = passed.replace(" ", "")  # 达到目标 is one word of the tokenizer
+    words = [w for w in question.words if not (w in passed or w in joined or w.isdigit() or w[0] in _ASKING)]
     words_of_table = table.about.union(*table.head_words, *table.words)
     text = " ".join((*table.heads, *(cell for row in table.cells for cell in row), table.title))
     matching = [w for w in words if w in words_of_table or (not w.isascii() and w in text)]

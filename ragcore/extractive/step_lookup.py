@@ -98,6 +98,7 @@ def find_step(question: str, statements: Sequence[Statement], tokenizer: Tokeniz
     procedures = [steps for steps in _procedures(statements) if len(steps) >= LEAST_STEPS]
     rated = [(_said(wish.subject, steps, tokenizer), steps) for steps in procedures]
     rated = [(said, steps) for said, steps in rated if said >= LEAST_SAID]
+    rated = [(said, steps) for said, steps in rated if not _is_foreign(question, steps)] or rated
     if not rated:
         return None
     _worth, steps = max(rated, key=lambda pair: pair[0])
@@ -141,6 +142,10 @@ def _procedures(statements: Sequence[Statement]) -> list[list[tuple[Statement, .
             texts.add(unit[0].text)
             procedures[-1].append(tuple(unit))
     return procedures
+
+
+def _is_foreign(question: str, steps: Sequence[tuple[Statement, ...]]) -> bool:
+    return is_across(language_of(question), beginning_language(steps[0][0].text))
 
 
 def _said(subject: str, steps: Sequence[tuple[Statement, ...]], tokenizer: Tokenizer) -> float:
