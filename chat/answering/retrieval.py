@@ -27,9 +27,9 @@ from knowledge.services import retrieve
 from knowledge.services.retrieval import document_passages
 from knowledge.types import RetrievalRequest
 from ragcore.errors import RagError
-from ragcore.extractive.handling import find_handling
+from ragcore.extractive.handling import asks_handling, find_handling
 from ragcore.extractive.sentences import read_statements
-from ragcore.extractive.step_lookup import step_wish
+from ragcore.extractive.step_lookup import source_of_procedure, step_wish
 from ragcore.extractive.table_lookup import wants_rows
 from ragcore.text.question_core import question_core
 from ragcore.types import Candidate, Passage, Source, StageRecord
@@ -37,7 +37,7 @@ from ragcore.types.answering import AnswerState, Rewrite
 
 LIMIT_SECONDS = 10
 DOCUMENTS_OF_VARIANT = 3  # the first ones of each variant of a question
-MOST_TABLES = 3  # documents whose tables or procedures are completed, those of the best sources
+MOST_TABLES = 3  # documents whose tables are completed, those of the best sources
 MOST_PASSAGES = 60  # of one document; the rows of a longer one are not counted
 logger = logging.getLogger(__name__)
 
@@ -192,21 +192,20 @@ async def complete_tables(context: AnswerContext, state: AnswerState) -> AnswerS
 
 
 async def complete_procedures(context: AnswerContext, state: AnswerState) -> AnswerState:
-    """The state with the other passages of the best documents as further sources, where a step is asked for."""
-    if not state.sources or step_wish(question_core(state.query)) is None:
+    """The state with the other passages of a procedure's document as further sources, where a step is asked for."""
+    question, tokenizer = question_core(state.query), model_registry.tokenizer()
+    if step_wish(question) is None:
         return state
-    first: dict[int, Source] = {}
-    for source in sorted(state.sources, key=lambda source: source.number):
-        first.setdefault(source.passage.version, source)
-    chunks = [source.passage.chunk for source in list(first.values())[:MOST_TABLES]]
-    passages = await read_documents(context, state.query, chunks, most=MOST_PASSAGES)
+    source = await run_cpu(source_of_procedure, question, read_statements(state.sources, tokenizer), tokenizer)
+    if source is None:
+        return state
+    passages = await read_documents(context, state.query, [source.passage.chunk], most=MOST_PASSAGES)
     return state if not passages else replace(state, further_sources=sources_behind(state.sources, passages))
 
 
 async def complete_handling(context: AnswerContext, state: AnswerState) -> AnswerState:
     """The state with what a search for the name of a thing brings, where its row does not tell how it is handled."""
-    names = await run_cpu(_names_without_handling, state)
-    if not names:
+    if not asks_handling(question_core(state.query)) or not (names := await run_cpu(_names_without_handling, state)):
         return state
     try:
         request = build_search_request(context, " ".join(names))

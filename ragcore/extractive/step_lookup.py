@@ -21,6 +21,7 @@ from ragcore.text.markdown import plain_text
 from ragcore.text.scripts import beginning_language, is_across, language_of
 from ragcore.text.tokenise import stop_words
 from ragcore.text.word_lists import cue_pattern, read_sections
+from ragcore.types import Source
 
 LEAST_STEPS = 2
 LEAST_SAID = 0.5  # share of what a question says besides the step that heading, title and steps have
@@ -93,16 +94,29 @@ def find_step(question: str, statements: Sequence[Statement], tokenizer: Tokeniz
     Also None where no numbered procedure is about it.
     """
     wish = step_wish(question)
-    if wish is None:
-        return None
+    steps = _procedure(question, wish.subject, statements, tokenizer) if wish is not None else []
+    return _answer(wish, steps) if wish is not None and steps else None
+
+
+def source_of_procedure(question: str, statements: Sequence[Statement], tokenizer: Tokenizer) -> Source | None:
+    """A source with the procedure of which a question asks for a step; None where it asks for none, or none is there.
+
+    Other passages of its document may hold more of its steps.
+    """
+    wish = step_wish(question)
+    steps = _procedure(question, wish.subject, statements, tokenizer) if wish is not None else []
+    return steps[0][0].source if steps else None
+
+
+def _procedure(
+    question: str, subject: str, statements: Sequence[Statement], tokenizer: Tokenizer
+) -> Sequence[tuple[Statement, ...]]:
+    """The steps of the procedure that says most of the subject, in the question's language if there is one; or []."""
     procedures = [steps for steps in _procedures(statements) if len(steps) >= LEAST_STEPS]
-    rated = [(_said(wish.subject, steps, tokenizer), steps) for steps in procedures]
+    rated = [(_said(subject, steps, tokenizer), steps) for steps in procedures]
     rated = [(said, steps) for said, steps in rated if said >= LEAST_SAID]
     rated = [(said, steps) for said, steps in rated if not _is_foreign(question, steps)] or rated
-    if not rated:
-        return None
-    _worth, steps = max(rated, key=lambda pair: pair[0])
-    return _answer(wish, steps)
+    return max(rated, key=lambda pair: pair[0])[1] if rated else []
 
 
 def without_number(text: str) -> str:
