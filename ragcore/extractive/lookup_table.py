@@ -16,6 +16,7 @@ from ragcore.extractive.row_question import (
     asks_total,
     codes_of,
     counts,
+    is_number_of,
     plain,
 )
 from ragcore.extractive.sentences import Statement
@@ -301,7 +302,7 @@ class LookupTable:
         }  # 小区 in 小区数
         if self._coded(question) and is_asked_by_group(question.text, self.cells[at][0]):
             words.add(f"asked {self.cells[at][0]}")  # "how loud is the P10" where the rows are properties of models
-        if question.counted and _is_number_of(question.counted, self.cells[at][0]):
+        if question.counted and is_number_of(question.counted, self.cells[at][0]):
             words.add(f"number of {question.counted}")
         ranges = {
             f"within {amount.value}" for amount in question.amounts if any(covers(c, amount) for c in self.cells[at])
@@ -363,14 +364,6 @@ class LookupTable:
         common = frozenset.intersection(*self.head_words[1:]) if len(self.head) > 2 else frozenset[str]()
         by_head = {at for at in behind if any(question.has(w) for w in self.head_words[at] - common)}
         return by_head | {at for at in behind if is_asked_by_group(question.text, self.heads[at])}
-
-
-def _is_number_of(thing: str, name: str) -> bool:
-    """Whether a row gives the number of things: 最大小区数, "number of cells"."""
-    if _HAN.search(thing):
-        return f"{thing}数" in name or f"{thing}個數" in name or f"{thing}个数" in name
-    stem = thing.split()[-1].removesuffix("s")
-    return stem in name and re.search(r"\b(?:number|count|max\w*|no\.)\b", name) is not None
 
 
 def _coded_names(head: str) -> list[frozenset[str]]:

@@ -166,6 +166,14 @@ def total_of(question: str, rows: int) -> str:
     return f"{rows} {match[1] or match[2]}"
 
 
+def is_number_of(thing: str, name: str) -> bool:
+    """Whether a row gives the number of things: 最大小区数, "number of cells"."""
+    if _HAN.search(thing):
+        return f"{thing}数" in name or f"{thing}個數" in name or f"{thing}个数" in name
+    stem = thing.split()[-1].removesuffix("s")
+    return stem in name and re.search(r"\b(?:number|count|max\w*|no\.)\b", name) is not None
+
+
 def codes_of(text: str) -> Iterator[str]:
     """What names one thing: a token with a digit or a hyphen, or one letter that is no article."""
     for match in _TOKEN.finditer(_ARTICLE.sub(" ", nfkc(text))):
