@@ -220,21 +220,20 @@ def verdict_by_sources(
     `lowered`: log-odds by which the line of the asked sets lies below the shipped one; `typed`: the question as it was
     typed, whose dates count: others were inferred. In a conversation the sources of the documents in `focus` are
     compared with `earlier_question`, the one behind the question before it, too. `further`: other passages of their
-    documents, in which a step or a handling may stand. `is_resolved`: the conversation put
+    documents. `is_resolved`: the conversation put
     into the question what it is about. Sources of the focus that tell of it come before all others if they surely
     answer.
     """
-    is_lacking = lacks_named(question, sources, typed=question if typed is None else typed, today=today)
     every = (*sources, *further)
-    if is_lacking or _lacks_place(question, sources, retrieved):
-        return Verdict(is_answerable=False)
-    if (missing := _missing(question, every)) is not None:
+    is_lacking = lacks_named(question, sources, typed=typed or question, today=today)
+    is_lacking = is_lacking or _lacks_place(question, sources, retrieved)
+    missing = None if is_lacking else _missing(question, every)
+    if is_lacking or missing is not None:
         return Verdict(is_answerable=False, missing=missing)
     judge = _judge_of(retrieved)
     judged = _judged_alone(question, sources, judge)
     inside = [source for source in sources if source.passage.document in focus]
-    is_inside = False
-    is_near = retrieved.relevant
+    is_inside, is_near = False, retrieved.relevant
     if is_resolved and typed is not None:
         subject = _judged_by_subject(judged, question, typed, sources, inside, judge)
         judged, is_inside, is_near = subject.judged, subject.is_inside, is_near or subject.is_near
@@ -246,13 +245,12 @@ def verdict_by_sources(
         is_told = better is not judged
         is_near = is_near or (is_told and of_conversation.nearness.is_near)
         judged = better
-    shipped = threshold_for(language, retrieved.searched, max(rate, LEAST_RATE)) if rate else 0.0
-    least = lowered_line(shipped, lowered)
+    least = _line(language, retrieved.searched, rate, lowered)
     sureness = _sureness(question, sources, judged)
     if _is_surely_told(question, sources, every):
         confidence = max(sureness.most_confidence, answer_confidence(SURE))
-        told_inside = focus if is_inside else frozenset[int]()
-        return Verdict(is_answerable=True, most_confidence=confidence, evidence=sureness.evidence, inside=told_inside)
+        inside_of = focus if is_inside else frozenset[int]()
+        return Verdict(is_answerable=True, most_confidence=confidence, evidence=sureness.evidence, inside=inside_of)
     is_sure = judged.nearness.is_near and judged.score >= SURE
     if judged.nearness.has_near_sentence:  # where its whole passage is not
         is_sure = is_sure or judged.score >= lowered_line(least, -RAISED)
@@ -262,6 +260,11 @@ def verdict_by_sources(
         earlier_question=earlier_question if is_told else "",
         inside=focus if is_told or is_inside else frozenset(),
     )
+
+
+def _line(language: Language, searched: int, rate: float, lowered: float) -> float:
+    """The score from which sources answer; see verdict_by_sources for rate and lowered."""
+    return lowered_line(threshold_for(language, searched, max(rate, LEAST_RATE)) if rate else 0.0, lowered)
 
 
 def _lacks_place(question: str, sources: Sequence[Source], retrieved: Retrieved) -> bool:

@@ -224,7 +224,7 @@ def without_further(state: AnswerState) -> AnswerState:
 def _names_without_handling(state: AnswerState) -> tuple[str, ...]:
     tokenizer = model_registry.tokenizer()
     handling = find_handling(question_core(state.query), read_statements(state.sources, tokenizer), tokenizer)
-    return handling.names if handling is not None and handling.is_missing else ()
+    return handling.names[1:] if handling is not None and handling.is_missing else ()  # its code was searched for
 
 
 async def read_documents(

@@ -89,16 +89,16 @@ class BestOrWorst:
     def choose(self, question: RowQuestion, table: LookupTable) -> Selection | None:
         """The row with the best or worst number among those that the question names; None where no side is good."""
         rows = table.with_values(question, self.words)
-        named = [
+        candidates = [
             (column.fit, -at, column.good, values)
             for at, values in number_columns(table)
             if (column := named_column(question, table, at, question.text)) is not None
             and self._is_beside(question.text, column.words)
             and any(values[row] is not None for row in rows)
         ]
-        if not named:
+        if not candidates:
             return None
-        _fit, place, good, values = max(named, key=lambda candidate: candidate[:2])
+        _fit, place, good, values = max(candidates, key=lambda candidate: candidate[:2])
         if not good:
             return None
         chosen = first_rows(question, rows, values, is_largest=_is_high(good, is_best=self.is_best))

@@ -51,30 +51,30 @@ def find_handling(question: str, statements: Sequence[Statement], tokenizer: Tok
         return None
     row_question = RowQuestion.of(question, tokenizer)
     tables = [LookupTable(members, tokenizer) for members in tables_of(statements)]
-    named = [(table, row) for table in tables for row in _rows_named(table, row_question)]
-    telling = [(table, row) for table, row in named if _tells(table, row)]
+    entries = [(table, row) for table in tables for row in _rows_named(table, row_question)]
+    telling = [(table, row) for table, row in entries if _tells(table, row)]
     if telling and telling[0][0].cells[telling[0][1]][0] not in row_question.codes:
         return Handling((), rows=_cut(telling[0][0], [row for table, row in telling if table is telling[0][0]]))
-    if not named or telling or len({table.cells[row][0] for table, row in named}) > 1:
+    if not entries or telling or len({table.cells[row][0] for table, row in entries}) > 1:
         return None
-    if any(table.asks_column(row_question, _columns(table, "names", "heads")) for table, _row in named):
+    if any(table.asks_column(row_question, _columns(table, "names", "heads")) for table, _row in entries):
         return None
-    names = tuple(dict.fromkeys(name for table, row in named for name in _names_of(table, row)))
+    names = tuple(dict.fromkeys(name for table, row in entries for name in _names_of(table, row)))
     for table in tables:
         rows = [row for row in range(len(table.cells)) if _tells(table, row) and _has_name(table, row, names)]
         if rows:
             return Handling(names, rows=_cut(table, rows))
-    own_rows = {id(table.members[row]) for table, row in named}
-    section = [s for s in statements if not s.is_row and s.heading and _is_called(s.heading, names)]
+    own_rows = {id(table.members[row]) for table, row in entries}
+    section = [s for s in statements if not s.is_row and _is_called(_heading_of(s), names)]
     if section:
         first = section[0]
-        version = first.source.passage.version
-        same = [s for s in section if s.heading == first.heading and s.source.passage.version == version]
+        version, heading = first.source.passage.version, _heading_of(first)
+        same = [s for s in section if _heading_of(s) == heading and s.source.passage.version == version]
         return Handling(names, sentences=tuple(same[:MOST_SENTENCES]))
-    others = [s for s in statements if id(s) not in own_rows and _speaks_of(s, names)]
-    if acts := [s for s in others if not s.is_row and not s.is_code and _words("acts").search(plain(s.text))]:
+    mentions = [s for s in statements if id(s) not in own_rows and _speaks_of(s, names)]
+    if acts := [s for s in mentions if not s.is_row and not s.is_code and _words("acts").search(plain(s.text))]:
         return Handling(names, sentences=tuple(_with_next(acts[0], statements)))
-    return None if others else Handling(names)
+    return None if mentions else Handling(names)
 
 
 def _with_next(first: Statement, statements: Sequence[Statement]) -> list[Statement]:
@@ -109,7 +109,7 @@ def _columns(table: LookupTable, *sections: str) -> list[int]:
 
 
 def _is_name(cell: str) -> bool:
-    """Whether a cell names one thing among others: several letters, no number alone."""
+    """Whether a cell names one thing among mentions: several letters, no number alone."""
     is_long = _HAN.search(cell) is not None or len(cell) > 2 * LEAST_NAME
     return is_long and len(cell) >= LEAST_NAME and any(map(str.isalpha, cell))
 
@@ -130,6 +130,12 @@ def _has_name(table: LookupTable, row: int, names: Sequence[str]) -> bool:
 def _cut(table: LookupTable, rows: Sequence[int]) -> TableRows:
     columns = [at for at, head in enumerate(table.heads) if not at or _words("heads").search(head)]
     return table.cut(rows, columns)
+
+
+def _heading_of(statement: Statement) -> str:
+    """The heading that a sentence stands under, in its passage or above that."""
+    path = statement.source.passage.heading_path
+    return statement.heading or (path[-1] if path else "")
 
 
 def _is_called(heading: str, names: Sequence[str]) -> bool:

@@ -101,8 +101,8 @@ def _candidate(table: LookupTable, question: RowQuestion, tokenizer: Tokenizer) 
         return _Candidate(table, tuple(narrower or rows), tuple(columns), (1, 0, is_own))
     if table.of_kind(question):
         return None  # some of its rows are named otherwise
-    said = _words_of_title(table, columns, question, tokenizer, is_own=is_own)
-    return _Candidate(table, tuple(range(len(table.cells))), tuple(columns), (0, said, is_own)) if said else None
+    matches = _words_of_title(table, columns, question, tokenizer, is_own=is_own)
+    return _Candidate(table, tuple(range(len(table.cells))), tuple(columns), (0, matches, is_own)) if matches else None
 
 
 def _rows_of_kind(table: LookupTable, kinds: set[int], question: RowQuestion) -> list[int]:
@@ -130,12 +130,12 @@ def _words_of_title(
     names = table.about | table.head_words[0]
     of_columns = frozenset[str]().union(*(table.head_words[at] for at in columns))
     words = [w for w in question.words - of_columns if not _words("generic").fullmatch(w)]
-    said = {w for w in words if w in names or (not w.isascii() and len(w) > 1 and w in table.title)}
+    matches = {w for w in words if w in names or (not w.isascii() and len(w) > 1 and w in table.title)}
     if not is_own and (glossary := glossary_of(tokenizer)) is not None:
         across = across_words(question.text, tokenizer, glossary)
         title = f"{table.title} {table.heads[0]}"
-        said |= {word.text for word in across if word.share_in(title, names) >= LEAST_MEANT}
-    return len(said)
+        matches |= {word.text for word in across if word.share_in(title, names) >= LEAST_MEANT}
+    return len(matches)
 
 
 def _is_same(candidate: _Candidate, other: _Candidate) -> bool:

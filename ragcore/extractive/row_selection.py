@@ -210,8 +210,8 @@ def _share_known(question: RowQuestion, table: LookupTable, passed: str, tokeniz
     text = " ".join((*table.heads, *(cell for row in table.cells for cell in row), table.title))
     matching = [w for w in words if w in words_of_table or (not w.isascii() and w in text)]
     if len(matching) < len(words) and _is_foreign(question, table):
-        meant = _words_meant(question, table, text, words_of_table, tokenizer)
-        matching += [w for w in words if w not in matching and w in meant]
+        translated = _words_meant(question, table, text, words_of_table, tokenizer)
+        matching += [w for w in words if w not in matching and w in translated]
     return len(matching) / len(words) if words else 1.0
 
 

@@ -114,8 +114,8 @@ def _procedure(
     """The steps of the procedure that says most of the subject, in the question's language if there is one; or []."""
     procedures = [steps for steps in _procedures(statements) if len(steps) >= LEAST_STEPS]
     rated = [(_said(subject, steps, tokenizer), steps) for steps in procedures]
-    rated = [(said, steps) for said, steps in rated if said >= LEAST_SAID]
-    rated = [(said, steps) for said, steps in rated if not _is_foreign(question, steps)] or rated
+    rated = [(share, steps) for share, steps in rated if share >= LEAST_SAID]
+    rated = [(share, steps) for share, steps in rated if not _is_foreign(question, steps)] or rated
     return max(rated, key=lambda pair: pair[0])[1] if rated else []
 
 
