@@ -141,11 +141,14 @@ def _answer(wish: StepWish, steps: Sequence[tuple[Statement, ...]]) -> StepAnswe
 def _procedures(statements: Sequence[Statement]) -> list[list[tuple[Statement, ...]]]:
     """The numbered steps of each section, those of all its passages; a list that begins anew is another one."""
     sections: dict[tuple[int, str], list[Statement]] = {}
-    for statement in statements:
-        sections.setdefault((statement.source.passage.version, statement.heading), []).append(statement)
+    headings: dict[int, str] = {}  # version -> the last heading: passages behind it may go on with its section
+    for statement in sorted(statements, key=lambda s: (s.source.passage.ordinal, s.position)):
+        passage = statement.source.passage
+        nearest = statement.heading or (passage.heading_path[-1] if passage.heading_path else "")
+        heading = headings[passage.version] = nearest or headings.get(passage.version, "")
+        sections.setdefault((passage.version, heading), []).append(statement)
     procedures: list[list[tuple[Statement, ...]]] = []
     for members in sections.values():
-        members.sort(key=lambda s: (s.source.passage.ordinal, s.position))
         procedures.append([])
         texts: set[str] = set()
         for unit in statement_units([s for s in members if not s.is_row and not s.is_code]):
