@@ -28,6 +28,7 @@ from ragcore.answerability.own_line import lowered_line
 from ragcore.embedding.vectors import CachingEmbedder
 from ragcore.extractive.answer_patterns import spells_out
 from ragcore.extractive.contrasts import told_side
+from ragcore.extractive.direct_answers import Missing, find_missing, is_told
 from ragcore.extractive.document_wish import without_document_wish
 from ragcore.extractive.edition_changes import compared_editions
 from ragcore.extractive.sentence_meaning import sentence_scores
@@ -69,7 +70,8 @@ class Verdict:
     earlier_question: str = ""  # the question behind the one before it, where it is answered in its conversation
     inside: frozenset[int] = frozenset()  # the documents that answer it there; empty: any
     by_facts: bool = False  # nothing but facts answers
-    missing: tuple[ValueKind, ...] = ()  # values that are asked for, and that no source tells of its subject
+    missing: Missing | None = None  # what is asked for and is not there
+    missing_values: tuple[ValueKind, ...] = ()  # that are asked for, and that no source tells of their subject
     is_quoted: bool = False  # no passage is near by words or meaning, so no model is asked: sentences are quoted
 
 
@@ -129,6 +131,7 @@ def _probability_verdict(
         sources,
         typed=state.question.text,
         today=state.question.today,
+        further=state.further_sources,
         retrieved=outcome.retrieved,
         language=state.question.language,
         rate=context.config.options.false_refusals,
@@ -223,6 +226,7 @@ def verdict_by_sources(
     *,
     typed: str | None = None,
     today: date | None = None,
+    further: Sequence[Source] = (),
     retrieved: Retrieved,
     language: Language,
     rate: float,
@@ -235,20 +239,23 @@ def verdict_by_sources(
 
     `lowered`: log-odds by which the line of the asked sets lies below the shipped one; `typed`: the question as it was
     typed, whose dates count: others were inferred. In a conversation the sources of the documents in `focus` are
-    compared with `earlier_question`, the one behind the question before it, too. `is_resolved`: the conversation put
+    compared with `earlier_question`, the one behind the question before it, too. `further`: other passages of their
+    documents. `is_resolved`: the conversation put
     into the question what it is about. Sources of the focus that tell of it come before all others if they surely
     answer.
     """
-    is_lacking = lacks_named(question, sources, typed=question if typed is None else typed, today=today)
-    if is_lacking or _lacks_place(question, sources, retrieved):
-        return Verdict(is_answerable=False)
-    if missing := _values_missing(question, sources):
+    every = (*sources, *further)
+    is_lacking = lacks_named(question, sources, typed=typed or question, today=today)
+    is_lacking = is_lacking or _lacks_place(question, sources, retrieved)
+    missing = None if is_lacking else _missing(question, every)
+    if is_lacking or missing is not None:
         return Verdict(is_answerable=False, missing=missing)
+    if missing_values := _values_missing(question, every):
+        return Verdict(is_answerable=False, missing_values=missing_values)
     judge = _judge_of(retrieved)
     judged = _judged_alone(question, sources, judge)
     inside = [source for source in sources if source.passage.document in focus]
-    is_inside = False
-    is_near = retrieved.relevant
+    is_inside, is_near = False, retrieved.relevant
     if is_resolved and typed is not None:
         subject = _judged_by_subject(judged, question, typed, sources, inside, judge)
         judged, is_inside, is_near = subject.judged, subject.is_inside, is_near or subject.is_near
@@ -260,13 +267,12 @@ def verdict_by_sources(
         is_told = better is not judged
         is_near = is_near or (is_told and of_conversation.nearness.is_near)
         judged = better
-    shipped = threshold_for(language, retrieved.searched, max(rate, LEAST_RATE)) if rate else 0.0
-    least = lowered_line(shipped, lowered)
+    least = _line(language, retrieved.searched, rate, lowered)
     sureness = _sureness(question, sources, judged)
-    if _is_surely_told(question, sources):
+    if _is_surely_told(question, sources, every):
         confidence = max(sureness.most_confidence, answer_confidence(SURE))
-        told_inside = focus if is_inside else frozenset[int]()
-        return Verdict(is_answerable=True, most_confidence=confidence, evidence=sureness.evidence, inside=told_inside)
+        inside_of = focus if is_inside else frozenset[int]()
+        return Verdict(is_answerable=True, most_confidence=confidence, evidence=sureness.evidence, inside=inside_of)
     is_sure = judged.nearness.is_near and judged.score >= SURE
     if judged.nearness.has_near_sentence:  # where its whole passage is not
         is_sure = is_sure or judged.score >= lowered_line(least, -RAISED)
@@ -276,6 +282,11 @@ def verdict_by_sources(
         earlier_question=earlier_question if is_told else "",
         inside=focus if is_told or is_inside else frozenset(),
     )
+
+
+def _line(language: Language, searched: int, rate: float, lowered: float) -> float:
+    """The score from which sources answer; see verdict_by_sources for rate and lowered."""
+    return lowered_line(threshold_for(language, searched, max(rate, LEAST_RATE)) if rate else 0.0, lowered)
 
 
 def _lacks_place(question: str, sources: Sequence[Source], retrieved: Retrieved) -> bool:
@@ -323,10 +334,20 @@ def _judged_alone(question: str, sources: Sequence[Source], judge: Callable[...,
     return judged if editions is None else judged.without_reading()
 
 
-def _is_surely_told(question: str, sources: Sequence[Source]) -> bool:
-    """Whether rows of a table, or the long form of an abbreviation, answer whatever the sentences score."""
+def _missing(question: str, sources: Sequence[Source]) -> Missing | None:
+    """The step, the handling or the target that a question asks for, where it is not there, only its neighbours."""
     tokenizer = model_registry.tokenizer()
-    by_rows = answers_by_rows(question_core(question), read_statements(sources, tokenizer), tokenizer)
+    return find_missing(question_core(question), read_statements(sources, tokenizer), tokenizer)
+
+
+def _is_surely_told(question: str, sources: Sequence[Source], every: Sequence[Source]) -> bool:
+    """Whether rows of a table, a step, or the long form of an abbreviation answer whatever the sentences score.
+
+    `every`: with the other passages of their documents.
+    """
+    tokenizer, core = model_registry.tokenizer(), question_core(question)
+    by_rows = answers_by_rows(core, read_statements(sources, tokenizer), tokenizer)
+    by_rows = by_rows or is_told(core, read_statements(every, tokenizer), tokenizer)
     return by_rows or spells_out(question, (source.text for source in near_sources(sources)))
 
 

@@ -35,9 +35,16 @@ from chat.answering.grounding import (
     unchecked_text,
 )
 from chat.answering.metadata import SILENT_MODELS, add_metadata, asked_with, search_evidence
+from chat.answering.missing_remarks import missing_remark
 from chat.answering.preparation import Preparation, retrieve, understand
 from chat.answering.related import related_sources
-from chat.answering.retrieval import SearchOutcome, complete_tables
+from chat.answering.retrieval import (
+    SearchOutcome,
+    complete_handling,
+    complete_procedures,
+    complete_tables,
+    without_further,
+)
 from chat.answering.similar_questions import SimilarQuestions
 from chat.answering.stage_ports import AnswerPorts, report_context
 from chat.answering.streaming import DOUBTED, Draft
@@ -138,8 +145,13 @@ async def answer_from_sources(
     if whole:
         state, sources, verdict = replace(state, sources=whole), whole, summary_verdict()
     else:
+        if files is None:
+            state = await complete_handling(context, await complete_procedures(context, state))
         verdict = await _judge(context, files, state, outcome)
-    if not verdict.is_answerable and (wide := await judge_widely(context, state, outcome)) is not None:
+    if verdict.missing is not None:
+        introduction = introduction or missing_remark(state.query, verdict.missing)
+    may_widen = not verdict.is_answerable and verdict.missing is None
+    if may_widen and (wide := await judge_widely(context, without_further(state), outcome)) is not None:
         state, outcome, verdict, sources = wide.state, wide.outcome, wide.verdict, wide.state.sources
     if not verdict.is_answerable and files is not None:
         sources = tuple(files.closest_first(sources))
@@ -152,7 +164,12 @@ async def answer_from_sources(
         return draft, await run_cpu(build_record, checked, outcome)
     if not verdict.is_answerable and not is_stated:
         return await list_search_results(
-            context, state.query, outcome, sources[:MAX_RESULTS], introduction=introduction, missing=verdict.missing
+            context,
+            state.query,
+            outcome,
+            sources[:MAX_RESULTS],
+            introduction=introduction,
+            missing=verdict.missing_values,
         )
     own_verdict = partial(_is_answerable, context, state, outcome, sources, facts)
     if facts is not None:

@@ -27,7 +27,9 @@ from knowledge.services import retrieve
 from knowledge.services.retrieval import document_passages
 from knowledge.types import RetrievalRequest
 from ragcore.errors import RagError
+from ragcore.extractive.handling import asks_handling, find_handling
 from ragcore.extractive.sentences import read_statements
+from ragcore.extractive.step_lookup import source_of_procedure, step_wish
 from ragcore.extractive.table_lookup import wants_rows
 from ragcore.text.question_core import question_core
 from ragcore.types import Candidate, Passage, Source, StageRecord
@@ -179,7 +181,7 @@ async def complete_tables(context: AnswerContext, state: AnswerState) -> AnswerS
     A long table stands in several passages, and a search brings the nearest of them: what is listed or counted from
     these would be a part that looks like all. An optional part: without the database the sources stay as they are.
     """
-    if not wants_rows(question_core(state.query)):
+    if state.further_sources or not wants_rows(question_core(state.query)):
         return state
     if not (first := _with_tables(state)):
         return state
@@ -187,6 +189,42 @@ async def complete_tables(context: AnswerContext, state: AnswerState) -> AnswerS
         context, state.query, [source.passage.chunk for source in first], most=MOST_PASSAGES
     )
     return state if passages is None else await run_cpu(_joined, state, first, passages)
+
+
+async def complete_procedures(context: AnswerContext, state: AnswerState) -> AnswerState:
+    """The state with the other passages of a procedure's document as further sources, where a step is asked for."""
+    question, tokenizer = question_core(state.query), model_registry.tokenizer()
+    if step_wish(question) is None:
+        return state
+    source = await run_cpu(source_of_procedure, question, read_statements(state.sources, tokenizer), tokenizer)
+    if source is None:
+        return state
+    passages = await read_documents(context, state.query, [source.passage.chunk], most=MOST_PASSAGES)
+    return state if not passages else replace(state, further_sources=sources_behind(state.sources, passages))
+
+
+async def complete_handling(context: AnswerContext, state: AnswerState) -> AnswerState:
+    """The state with what a search for the name of a thing brings, where its row does not tell how it is handled."""
+    if not asks_handling(question_core(state.query)) or not (names := await run_cpu(_names_without_handling, state)):
+        return state
+    try:
+        request = build_search_request(context, " ".join(names))
+        retrieved = await run_search(scope=context.scope, request=replace(request, profile=context.profile))
+    except (AnswerTimeoutError, RetrievalUnavailableError):
+        return state
+    passages: list[Passage] = [c.passage for c in retrieved.state.candidates if c.passage is not None]
+    return replace(state, further_sources=sources_behind(state.sources, passages)) if passages else state
+
+
+def without_further(state: AnswerState) -> AnswerState:
+    """The state with the sources of its search alone."""
+    return replace(state, further_sources=()) if state.further_sources else state
+
+
+def _names_without_handling(state: AnswerState) -> tuple[str, ...]:
+    tokenizer = model_registry.tokenizer()
+    handling = find_handling(question_core(state.query), read_statements(state.sources, tokenizer), tokenizer)
+    return handling.names[1:] if handling is not None and handling.is_missing else ()  # its code was searched for
 
 
 async def read_documents(

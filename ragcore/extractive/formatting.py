@@ -50,6 +50,7 @@ class Wording:
     more_changes: str  # below the first differences of two editions, with `{number}`
     in_all: str  # above rows that are counted, with `{number}`
     of_these: str  # behind it, where only some of them are asked for, with `{number}`
+    steps: str  # above steps that are counted, with `{number}`
     gap: str  # between a sentence and its marker, and between sentences
     not_cited: str  # behind a statement of a model, with `{facts}` that the source which it cites does not have
     not_in_sources: str  # the same where it cites none
@@ -66,6 +67,7 @@ _WORDS: dict[Script, Wording] = {
         more_changes="另有 {number} 处不同",
         in_all="共 {number}",
         of_these="，其中 {number}",
+        steps="{number} 步",
         source_language="原文为英文",
         languages_differ="以下来源的原文为英文：{titles}",
         between_titles="、",
@@ -83,6 +85,7 @@ _WORDS: dict[Script, Wording] = {
         more_changes="另有 {number} 處不同",
         in_all="共 {number}",
         of_these="，其中 {number}",
+        steps="{number} 步",
         source_language="原文為英文",
         languages_differ="以下來源的原文為英文：{titles}",
         between_titles="、",
@@ -100,6 +103,7 @@ _WORDS: dict[Script, Wording] = {
         more_changes="{number} more differences",
         in_all="{number} in all",
         of_these=", of which {number}",
+        steps="{number} steps",
         source_language="The source is in Chinese",
         languages_differ="Sources in Chinese: {titles}",
         between_titles=", ",

@@ -36,6 +36,7 @@ from ragcore.extractive.choice_blocks import beside_row_blocks, beside_runs, sup
 from ragcore.extractive.code_quotes import asked_code, asks_code, gives_code, with_code_set, without_other_code
 from ragcore.extractive.comparison import asks_choice, compare_in_table, find_compared
 from ragcore.extractive.contrasts import by_side
+from ragcore.extractive.direct_answers import direct_block
 from ragcore.extractive.document_wish import asks_document, wants_version_of, without_document_wish
 from ragcore.extractive.edition_changes import changes_block
 from ragcore.extractive.editions import current_first, less_of_older, older_editions
@@ -54,7 +55,6 @@ from ragcore.extractive.formatting import (
     with_source_language,
     wording_for,
 )
-from ragcore.extractive.lookup_table import TableRows
 from ragcore.extractive.named import (
     about_codes,
     about_named,
@@ -64,7 +64,7 @@ from ragcore.extractive.named import (
 )
 from ragcore.extractive.order import best_first
 from ragcore.extractive.own_language import are_foreign
-from ragcore.extractive.quantities import gives_quantity, gives_unit, quantity_odds
+from ragcore.extractive.quantities import gives_unit, quantity_odds
 from ragcore.extractive.questions import split_questions
 from ragcore.extractive.reasons import lift_reasons
 from ragcore.extractive.records import find_record
@@ -96,7 +96,7 @@ from ragcore.extractive.table_lookup import (
     find_covering_rows,
     find_named_cell,
     find_named_rows,
-    find_rows_of_kind,
+    listed_rows,
 )
 from ragcore.ports import AnswerPart, Embedder, FloatArray, GenerationEvent, GenerationRequest, Tokenizer
 from ragcore.text.question_core import question_core
@@ -210,6 +210,8 @@ class ExtractiveGenerator:
         sentences = [statement for statement in statements if not statement.is_code]  # cells of tables hold no block
         if block := changes_block(question, sentences, request.whole_versions, score, self._tokenizer, words):
             return [block]
+        if block := direct_block(question_core(question), sentences, self._tokenizer, words):
+            return [block]
         kind = question_type(question)
         is_comparison = kind == "comparison" or asks_choice(question)
         if is_comparison and (block := self._comparison(question, sentences, words)):
@@ -218,7 +220,8 @@ class ExtractiveGenerator:
         older = older_editions(sources)
         every = statements
         statements = current_first(question, [statements[at] for at in about_codes(question, statements)], older)
-        if (rows := self._rows_of_kind(question, statements, every, request.whole_versions)) is not None:
+        rows = listed_rows(question, statements, every, self._tokenizer, whole=request.whole_versions)
+        if rows is not None:
             return [found_rows_block(rows, words)]
         # what a thing is may be said anywhere, not only in the document that is called after it
         titles = frozenset[str]() if kind == "definition" else named_titles(question, statements, self._tokenizer)
@@ -304,22 +307,6 @@ class ExtractiveGenerator:
         ordered = best_first(choice.core, choice.best, features, scores) if kind != "process" else choice.core
         core = [replace(s, text=with_figure(question, s.text)) if s is choice.best else s for s in ordered]
         return [*lead, passage_block(with_tables(core, statements), words), *supplement_blocks(choice, words)]
-
-    def _rows_of_kind(
-        self, question: str, statements: Sequence[Statement], every: Sequence[Statement], whole: frozenset[int]
-    ) -> TableRows | None:
-        """All rows that a question wants listed or counted; None where it wants something else.
-
-        From all passages (`every`) of the documents that the question is about: a table goes on in passages that do not
-        name what it is about.
-        """
-        versions = list(dict.fromkeys(statement.source.passage.version for statement in statements))
-        listed = [
-            statement for version in versions for statement in every if statement.source.passage.version == version
-        ]
-        rows = find_rows_of_kind(question_core(question), listed, self._tokenizer, whole=whole, across=True)
-        is_said = gives_quantity(question, statements).any()  # "at most 8": nothing is counted
-        return None if is_said else rows
 
     def _choice(
         self, question: str, statements: Sequence[Statement], scores: FloatArray, titles: frozenset[str]

@@ -16,6 +16,7 @@ from ragcore.extractive.row_question import (
     asks_total,
     codes_of,
     counts,
+    is_number_of,
     plain,
 )
 from ragcore.extractive.sentences import Statement
@@ -29,7 +30,7 @@ VALUE_CHARACTERS = 16  # of a cell that may be the value of a kind: "Oslo", "in 
 MOST_ALIKE = 3  # rows that a question names in the same words
 LEAST_LEAD = 1.25  # times as much as the second row's weight, so that a row is the one that was named
 LEAST_EXPLAINED = 0.5  # share of the question's content words that row, head and title hold
-LEGEND_LETTERS = 2  # of the name of a column that a legend explains
+LEGEND_LETTERS = 2  # of an explained column
 MOST_COLUMNS = 8  # of a whole row
 LISTED_COLUMNS = 5  # of several rows, besides those that the question names
 MOST_PROPERTIES = 2  # rows that are called after what is asked
@@ -49,6 +50,7 @@ class TableRows:
     omitted: int = 0  # rows that are not shown
     total: str = ""  # how many there are, in the words of a question that asks for it: "8 critical alarms"
     every: str = ""  # how many rows the table has, of a question that asks for both: "22 alarms, how many are critical"
+    stated: tuple[str, int] | None = None  # a sentence that they were compared with, and the number of its source
 
 
 class LookupTable:
@@ -173,8 +175,8 @@ class LookupTable:
         whole = range(min(len(self.head), MOST_COLUMNS if len(rows) == 1 else LISTED_COLUMNS))
         return self.cut(rows, sorted(matching | ({0, *requested} if requested else set(whole))))
 
-    def asks_column(self, question: RowQuestion) -> bool:  # behind the first one
-        return bool(self._columns_asked(question))
+    def asks_column(self, question: RowQuestion, passed: Collection[int] = ()) -> bool:  # behind the first one
+        return bool(self._columns_asked(question).difference(passed))
 
     def cut(self, rows: Sequence[int], columns: Sequence[int]) -> TableRows:
         """These rows in these columns."""
@@ -233,10 +235,10 @@ class LookupTable:
                 return self.cut(rows, [0, column])
         return None
 
-    def with_column(self, rows: Sequence[int], column: int) -> TableRows:
-        """Rows that were chosen by this column: one of them whole, several in their first columns and this one."""
+    def with_columns(self, rows: Sequence[int], columns: Collection[int]) -> TableRows:
+        """Rows that were chosen by these columns: one of them whole, several in their first columns and these."""
         most = MOST_COLUMNS if len(rows) == 1 else LISTED_COLUMNS
-        return self.cut(rows, sorted({*range(min(len(self.head), most)), column}))
+        return self.cut(rows, sorted({*range(min(len(self.head), most)), *columns}))
 
     def with_values(self, question: RowQuestion, passed: str) -> list[int]:
         """All rows with the values that the question names, each alone or as one of several in a cell: "P10 / P20".
@@ -300,7 +302,7 @@ class LookupTable:
         }  # 小区 in 小区数
         if self._coded(question) and is_asked_by_group(question.text, self.cells[at][0]):
             words.add(f"asked {self.cells[at][0]}")  # "how loud is the P10" where the rows are properties of models
-        if question.counted and _is_number_of(question.counted, self.cells[at][0]):
+        if question.counted and is_number_of(question.counted, self.cells[at][0]):
             words.add(f"number of {question.counted}")
         ranges = {
             f"within {amount.value}" for amount in question.amounts if any(covers(c, amount) for c in self.cells[at])
@@ -362,14 +364,6 @@ class LookupTable:
         common = frozenset.intersection(*self.head_words[1:]) if len(self.head) > 2 else frozenset[str]()
         by_head = {at for at in behind if any(question.has(w) for w in self.head_words[at] - common)}
         return by_head | {at for at in behind if is_asked_by_group(question.text, self.heads[at])}
-
-
-def _is_number_of(thing: str, name: str) -> bool:
-    """Whether a row gives the number of things: 最大小区数, "number of cells"."""
-    if _HAN.search(thing):
-        return f"{thing}数" in name or f"{thing}個數" in name or f"{thing}个数" in name
-    stem = thing.split()[-1].removesuffix("s")
-    return stem in name and re.search(r"\b(?:number|count|max\w*|no\.)\b", name) is not None
 
 
 def _coded_names(head: str) -> list[frozenset[str]]:

@@ -22,6 +22,8 @@ def found_rows_block(answer: TableRows, words: Wording) -> str:
     if answer.every:
         counted += words.of_these.format(number=answer.total)
     lead = f"**{counted}**\n\n" if answer.total else ""
+    if answer.stated is not None:
+        lead += f"{cite(*answer.stated, words)}\n\n"
     if len(answer.rows) > 1:
         more = f"\n\n**{words.more_rows.format(number=answer.omitted)}**" if answer.omitted else ""
         return lead + table(answer.head, [row_marked(cells, number, words) for cells, number in answer.rows]) + more

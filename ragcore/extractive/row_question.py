@@ -29,7 +29,7 @@ _ASKS = re.compile(
 )
 _MEASURES = "个個条條种種项項款家位名台臺张張次类類间間座辆輛本套把份"
 _COUNTS = re.compile(
-    rf"(?:多少|[几幾])([{_MEASURES}])"
+    rf"(?:多少|(?<!哪)[几幾])([{_MEASURES}])"
     r"|\b(?:how many|number of|count(?: of)?) ((?:[\w-]+ ){0,3}?[\w-]+?)(?= (?:is|are|was|were|do|does|did|have|has|can"
     r"|in|on|of|at|for|to|we|there|with)\b|\s*[?]|\Z)",
     re.IGNORECASE,
@@ -164,6 +164,14 @@ def total_of(question: str, rows: int) -> str:
     if match is None:
         return ""
     return f"{rows} {match[1] or match[2]}"
+
+
+def is_number_of(thing: str, name: str) -> bool:
+    """Whether a row gives the number of things: 最大小区数, "number of cells"."""
+    if _HAN.search(thing):
+        return f"{thing}数" in name or f"{thing}個數" in name or f"{thing}个数" in name
+    stem = thing.split()[-1].removesuffix("s")
+    return stem in name and re.search(r"\b(?:number|count|max\w*|no\.)\b", name) is not None
 
 
 def codes_of(text: str) -> Iterator[str]:

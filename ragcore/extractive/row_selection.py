@@ -12,25 +12,34 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cache
 
-from ragcore.extractive.cell_numbers import DATE, NUMBER_WORDS, Measure, column_measures, measures_in
+from ragcore.extractive.cell_numbers import Measure, column_measures, measures_in
+from ragcore.extractive.extremes import ASKS_ELSE, ASKS_WHICH, BestOrWorst, Extreme, extremes, whole_words
 from ragcore.extractive.lookup_table import LookupTable, is_asked_by_group
+from ragcore.extractive.number_columns import Selection, kind_of, number_columns
+from ragcore.extractive.property_names import properties_in
 from ragcore.extractive.row_question import RowQuestion, asks_rows, plain
+from ragcore.extractive.sentences import Statement
+from ragcore.extractive.targets import Target, target_wish
+from ragcore.ports import Tokenizer
+from ragcore.text.across_words import across_words
 from ragcore.text.amount_ranges import ranges_in
+from ragcore.text.glossary import glossary_of
 from ragcore.text.scripts import language_of
-from ragcore.text.word_lists import beginnings, longest_first, read_section_lines
+from ragcore.text.word_lists import beginnings, read_section_lines
 
 LEAST_KNOWN = 0.5  # share of the question's other words that the table has
-MONEY = "money"
-BY_NAME = "by name"  # section of extreme_words.txt
-_ASKS_WHICH = re.compile(
-    r"\b(?:which|what|who|whose|list|show|name|give|find|tell)\b|哪(?![里裡儿兒])|[谁誰]|列出|最.的", re.IGNORECASE
+_ASKING = "哪几幾"  # how a Chinese word of a question begins that names nothing: 哪条
+LEAST_MEANT = 0.5  # share of a word's meanings that a table in the other language says
+# several things are asked for, in a question or by their name alone: "sites with a drop rate above 1 %"
+_LISTS = re.compile(
+    r"\bwhich (?:[\w-]+ ){0,2}(?!(?:is|was|does|has)\b)[\w-]+s\b"
+    r"|\A(?:all (?:the )?)?(?:[\w-]+ ){0,2}[\w-]+s"
+    r" (?:with|whose|where|that|above|below|over|under|exceeding|missing|meeting)\b",
+    re.IGNORECASE,
 )
-_LIMIT_BEHIND = re.compile(r"[可能只不要需允支是几幾多为為]")  # "最长可以借几天" asks for no row
-_LISTS = re.compile(r"\bwhich (?:[\w-]+ ){0,2}(?!(?:is|was|does|has)\b)[\w-]+s\b", re.IGNORECASE)
-_LIMIT_BEFORE = re.compile(r"\bat (?:the )?\Z")
-_FIRST_ONES = re.compile(
-    r"\b(\d{1,2}|two|three|four|five|six|seven|eight|nine|ten)\s+(?:most|least|\w+est)\b"
-    r"|[前的](\d{1,2}|[二两兩三四五六七八九十])[个個种種款条條项項台家]"
+_CHOOSES = re.compile(  # things that are to be told by a target
+    r"\b(?:which|list|show|name)\b|哪[些个個家款台种]|列出|的[^的，,。\s谁怎什如需要几多会能]{1,8}[？?]?\Z",
+    re.IGNORECASE,
 )
 _COMPARED: tuple[tuple[Callable[[float, float], bool], re.Pattern[str], re.Pattern[str]], ...] = tuple(
     (compare, re.compile(rf"(?:{before})\s*(?:the\s|of\s)?\Z"), re.compile(behind))
@@ -61,57 +70,6 @@ _COMPARED: tuple[tuple[Callable[[float, float], bool], re.Pattern[str], re.Patte
     )
 )
 _BOUND = re.compile(r"最长|最長|最多|至多|不超过|不超過|\bup to\b|\bat most\b|\bmax", re.IGNORECASE)
-
-
-@dataclass(frozen=True, slots=True)
-class Selection:
-    """Rows of a table that were chosen by one of its columns."""
-
-    table: LookupTable
-    rows: tuple[int, ...]
-    column: int
-    fit: tuple[bool, int, bool]  # of the column to the words: by its head, words of its name, by its kind
-
-
-@dataclass(frozen=True, slots=True)
-class Extreme:
-    """The largest or the smallest number of a column; one line of extreme_words.txt."""
-
-    words: str  # of the question
-    is_largest: bool
-    heads: re.Pattern[str]
-    kinds: frozenset[str]
-    is_by_name: bool
-
-    def choose(self, question: RowQuestion, table: LookupTable) -> Selection | None:
-        """The row with this number among those that the question names, or several where it wants several."""
-        rows = table.with_values(question, self.words)
-        fitting = [
-            (fit, -at, values)
-            for at, values in _columns(table)
-            if (fit := self._fit(table, at, values, question)) and any(values[row] is not None for row in rows)
-        ]
-        if not fitting:
-            return None
-        fit, place, values = max(fitting, key=lambda candidate: candidate[:2])
-        measured = {row: value.value for row in rows if (value := values[row]) is not None}
-        order = sorted(measured, key=lambda row: measured[row], reverse=self.is_largest)
-        last = measured[order[min(_wanted_number(question.text), len(order)) - 1]]
-        is_in = operator.ge if self.is_largest else operator.le
-        return Selection(table, tuple(row for row in order if is_in(measured[row], last)), -place, fit)
-
-    def _fit(
-        self, table: LookupTable, at: int, values: Sequence[Measure | None], question: RowQuestion
-    ) -> tuple[bool, int, bool] | None:
-        """How well a column fits, to be compared; None where the words do not mean it."""
-        kind = _kind_of(values)
-        if (kind == DATE) != (DATE in self.kinds):
-            return None
-        is_head = self.heads.search(table.heads[at]) is not None
-        is_kind = kind in self.kinds or (MONEY in self.kinds and kind.startswith(MONEY))
-        name_matches = sum(question.has(w) and w not in self.words for w in table.head_words[at])
-        is_meant = is_head or is_kind or (name_matches and self.is_by_name)
-        return (is_head, name_matches, is_kind) if is_meant else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,7 +111,7 @@ class Limit:
 
     def choose(self, question: RowQuestion, table: LookupTable) -> Selection | None:
         """All rows with such a number in the first column of this kind, or in the one that the question names."""
-        fitting = [(self._is_named(table, at, question), -at, values) for at, values in _columns(table)]
+        fitting = [(self._is_named(table, at, question), -at, values) for at, values in number_columns(table)]
         fitting = [candidate for candidate in fitting if self._is_meant(candidate[2], is_named=candidate[0])]
         if not fitting:
             return None
@@ -179,37 +137,55 @@ class Limit:
         return has_word or is_asked_by_group(question.text, table.heads[at])
 
     def _is_meant(self, values: Sequence[Measure | None], *, is_named: bool) -> bool:
-        kind = _kind_of(values)
+        kind = kind_of(values)
         is_same = kind == self.amount.kind != ""
         return is_same or (is_named and Measure(0, kind).is_like(self.amount))
 
 
-Wish = Extreme | Condition | Limit
+Wish = Extreme | BestOrWorst | Condition | Limit | Target
 
 
 def asks_selection(question: str) -> bool:
     """Whether a question wants rows that are chosen by what a column holds."""
-    return bool(_wishes(plain(question)))
+    text = plain(question)
+    return bool(_wishes(text)) or asks_target(text)
 
 
-def select_rows(question: RowQuestion, tables: Sequence[LookupTable], *, across: bool = False) -> Selection | None:
+def asks_target(question: str) -> bool:
+    """Whether a question, in plain form, wants things that are compared with a target."""
+    asks = asks_rows(question) or any(pattern.search(question) for pattern in (_CHOOSES, _LISTS))
+    return asks and ASKS_ELSE.search(question) is None and target_wish(question) is not None
+
+
+def select_rows(
+    question: RowQuestion,
+    tables: Sequence[LookupTable],
+    *,
+    tokenizer: Tokenizer,
+    across: bool = False,
+    statements: Sequence[Statement] = (),
+) -> Selection | None:
     """The rows that the question wants, of the table that is about it; None where it chooses none by a column.
 
     `across`: without one, the only table in the other language, of the document of the best source, that fits best.
+    `statements`: those that may tell a target.
     """
     if not tables:
         return None
     familiar: list[tuple[float, Selection]] = []
     unknown: list[Selection] = []
     best = min((table.members[0].source for table in tables), key=lambda source: source.number).passage.version
+    wishes: list[Wish] = list(_wishes(question.text))
+    if asks_target(question.text) and (wish := target_wish(question.text)) is not None:
+        wishes.insert(0, Target(wish, statements))
     for table in tables:
-        for wish in _wishes(question.text):
-            if (chosen := wish.choose(question, table)) is None:
+        for wish_of_table in wishes:
+            if (chosen := wish_of_table.choose(question, table)) is None:
                 continue
-            share = _share_known(question, table, wish.words)
+            share = _share_known(question, table, wish_of_table.words, tokenizer)
             if share >= LEAST_KNOWN:
                 familiar.append((share, chosen))
-            elif language_of(question.text) != language_of(" ".join(table.head)):
+            elif _is_foreign(question, table):
                 unknown.append(chosen)
             break
     if familiar or not across:
@@ -219,61 +195,51 @@ def select_rows(question: RowQuestion, tables: Sequence[LookupTable], *, across:
     return fitting[0] if len(fitting) == 1 else None
 
 
-def _columns(table: LookupTable) -> list[tuple[int, list[Measure | None]]]:
-    """The columns of numbers behind the first one, with what their cells measure."""
-    columns = (
-        (at, column_measures(table.head[at], [row[at] for row in table.cells])) for at in range(1, len(table.head))
-    )
-    return [(at, values) for at, values in columns if values]
+def _is_foreign(question: RowQuestion, table: LookupTable) -> bool:
+    return language_of(question.text) != language_of(" ".join(table.head))
 
 
-def _kind_of(values: Sequence[Measure | None]) -> str:
-    return next((value.kind for value in values if value is not None and value.kind), "")
+def _share_known(question: RowQuestion, table: LookupTable, passed: str, tokenizer: Tokenizer) -> float:
+    """Share of the question's words, without those of its wish, that the table has; 1 without any.
 
-
-def _share_known(question: RowQuestion, table: LookupTable, passed: str) -> float:
-    """Share of the question's words, without those of its wish, that the table has; 1 without any."""
-    words = [w for w in question.words if w not in passed and not w.isdigit()]
+    Words of the other language count where the table has what they mean, or a column is the property that they name.
+    """
+    joined = passed.replace(" ", "")  # 达到目标 is one word of the tokenizer
+    words = [w for w in question.words if not (w in passed or w in joined or w.isdigit() or w[0] in _ASKING)]
     words_of_table = table.about.union(*table.head_words, *table.words)
     text = " ".join((*table.heads, *(cell for row in table.cells for cell in row), table.title))
     matching = [w for w in words if w in words_of_table or (not w.isascii() and w in text)]
+    if len(matching) < len(words) and _is_foreign(question, table):
+        translated = _words_meant(question, table, text, words_of_table, tokenizer)
+        matching += [w for w in words if w not in matching and w in translated]
     return len(matching) / len(words) if words else 1.0
 
 
-def _wanted_number(question: str) -> int:
-    match = _FIRST_ONES.search(question)
-    if match is None:
-        return 1
-    word = match[1] or match[2]
-    return int(word) if word.isdigit() else NUMBER_WORDS.get(word, 2)
+def _words_meant(
+    question: RowQuestion, table: LookupTable, text: str, words_of_table: frozenset[str], tokenizer: Tokenizer
+) -> str:
+    """What of a question a table in the other language says, one word behind the other."""
+    names = [
+        match[0]
+        for head in table.heads
+        for entry in properties_in(head)
+        if (match := entry.names.search(question.text))
+    ]
+    if (glossary := glossary_of(tokenizer)) is not None:
+        words = across_words(question.text, tokenizer, glossary)
+        names += [word.text for word in words if word.share_in(text, words_of_table) >= LEAST_MEANT]
+    return " ".join((*names, *tokenizer.words(" ".join(names))))
 
 
 @cache
 def _wishes(question: str) -> tuple[Wish, ...]:
     """What a question, in plain form, wants of a column; extremes first, as they may name a condition, too."""
-    wishes: list[Wish] = list(_extremes(question))
-    if asks_rows(question) or _ASKS_WHICH.search(question):
+    wishes: list[Wish] = list(extremes(question))
+    if asks_rows(question) or ASKS_WHICH.search(question):
         wishes += _conditions(question)[:1]
     if asks_rows(question) or _LISTS.search(question):
         wishes += _limits(question)
     return tuple(wishes)
-
-
-def _extremes(question: str) -> list[Extreme]:
-    """One for each line of the list that has a word of the question, those that mean one thing alone first."""
-    asks_which = _ASKS_WHICH.search(question) is not None
-    matches: list[tuple[int, int, Extreme]] = []
-    for is_by_name, heads, kinds, sides in _extreme_lines():
-        for is_largest, words in sides:
-            for match in words.finditer(question):
-                is_limit = _LIMIT_BEHIND.match(question, match.end()) or _LIMIT_BEFORE.search(question[: match.start()])
-                if not (is_by_name and (is_limit or not asks_which)):
-                    matches.append((*match.span(), Extreme(match[0], is_largest, heads, kinds, is_by_name)))
-    return [
-        extreme
-        for start, end, extreme in matches
-        if not any(s <= start and end <= e and e - s > end - start for s, e, _other in matches)
-    ]
 
 
 def _conditions(question: str) -> list[Condition]:
@@ -298,22 +264,6 @@ def _limits(question: str) -> list[Limit]:
 
 
 @cache
-def _extreme_lines() -> tuple[
-    tuple[bool, re.Pattern[str], frozenset[str], tuple[tuple[bool, re.Pattern[str]], tuple[bool, re.Pattern[str]]]], ...
-]:
-    """Of each line: whether its words need the name of a column, its heads, its kinds, words for both sides."""
-    sections = read_section_lines("ragcore.extractive", "extreme_words.txt")
-    lines = []
-    for name, section_lines in sections.items():
-        for line in section_lines:
-            largest, smallest, heads, kinds = line.split("|")
-            sides = ((True, _whole_words(largest)), (False, _whole_words(smallest)))
-            kind_names = frozenset(kind.strip() for kind in kinds.split(","))
-            lines.append((name == BY_NAME, beginnings(heads), kind_names, sides))
-    return tuple(lines)
-
-
-@cache
 def _condition_lines() -> tuple[tuple[re.Pattern[str], re.Pattern[str], bool, re.Pattern[str]], ...]:
     """Of each line: words of questions, heads, whether the number is to be 0, and what cells say."""
     lines = (
@@ -322,12 +272,6 @@ def _condition_lines() -> tuple[tuple[re.Pattern[str], re.Pattern[str], bool, re
         for line in section_lines
     )
     return tuple(
-        (_whole_words(words), beginnings(heads), side.strip() == "none", _whole_words(says))
+        (whole_words(words), beginnings(heads), side.strip() == "none", whole_words(says))
         for words, heads, side, says in lines
     )
-
-
-def _whole_words(words: str) -> re.Pattern[str]:
-    """Finds words between commas, longer ones first: Latin ones as whole words, Chinese ones anywhere."""
-    listed = longest_first(word.strip() for word in words.split(","))
-    return re.compile("|".join(rf"\b{re.escape(w)}\b" if w.isascii() else re.escape(w) for w in listed))

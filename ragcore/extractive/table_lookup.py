@@ -11,10 +11,12 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from ragcore.extractive.lookup_table import LookupTable, TableRows
+from ragcore.extractive.quantities import gives_quantity
 from ragcore.extractive.row_question import RowQuestion, asks_count, asks_part, asks_rows, counted_thing, total_of
 from ragcore.extractive.row_selection import asks_selection, select_rows
 from ragcore.extractive.sentences import Statement
 from ragcore.ports import Tokenizer
+from ragcore.text.question_core import question_core
 from ragcore.text.question_type import wanted
 
 MOST_ROWS = 20  # of a kind
@@ -37,9 +39,12 @@ def find_rows_of_kind(
     if not wants_rows(question):
         return None
     row_question = RowQuestion.of(question, tokenizer)
-    tables_ = [LookupTable(members, tokenizer) for members in _tables(statements)]
-    if (chosen := select_rows(row_question, tables_, across=across)) is not None:
-        answer = chosen.table.with_column(chosen.rows[:MOST_ROWS], chosen.column)
+    tables_ = [LookupTable(members, tokenizer) for members in tables_of(statements)]
+    chosen = select_rows(row_question, tables_, tokenizer=tokenizer, across=across, statements=statements)
+    if chosen is not None:
+        answer = chosen.table.with_columns(chosen.rows[:MOST_ROWS], (chosen.column, *chosen.beside))
+        if chosen.stated is not None:
+            answer = replace(answer, stated=(chosen.stated.text, chosen.stated.source.number))
         return _counted(question, answer, chosen.table, len(chosen.rows), whole)
     if not asks_rows(question):
         return None
@@ -58,6 +63,26 @@ def find_rows_of_kind(
         return number_cells
     answer = table.shown(rows[:FIRST_ROWS] if len(rows) > MOST_ROWS else rows, row_question)
     return _counted(question, answer, table, len(rows), whole)
+
+
+def listed_rows(
+    question: str,
+    statements: Sequence[Statement],
+    every: Sequence[Statement],
+    tokenizer: Tokenizer,
+    *,
+    whole: frozenset[int],
+) -> TableRows | None:
+    """All rows that a question wants listed or counted; None where it wants something else.
+
+    From all passages (`every`) of the documents that the question is about: a table goes on in passages that do not
+    name what it is about.
+    """
+    versions = list(dict.fromkeys(statement.source.passage.version for statement in statements))
+    listed = [statement for version in versions for statement in every if statement.source.passage.version == version]
+    rows = find_rows_of_kind(question_core(question), listed, tokenizer, whole=whole, across=True)
+    is_said = gives_quantity(question, statements).any()  # "at most 8": nothing is counted
+    return None if is_said else rows
 
 
 def _likeliest(kinds: Sequence[tuple[LookupTable, list[int]]], question: RowQuestion) -> tuple[LookupTable, list[int]]:
@@ -90,7 +115,9 @@ def answers_by_rows(question: str, statements: Sequence[Statement], tokenizer: T
     if find_covering_rows(question, statements, tokenizer) is not None:
         return True
     row_question = RowQuestion.of(question, tokenizer)
-    return any(LookupTable(members, tokenizer, statements).holds_cell(row_question) for members in _tables(statements))
+    return any(
+        LookupTable(members, tokenizer, statements).holds_cell(row_question) for members in tables_of(statements)
+    )
 
 
 def find_coded_row(question: str, statements: Sequence[Statement], tokenizer: Tokenizer) -> TableRows | None:
@@ -102,7 +129,7 @@ def find_coded_row(question: str, statements: Sequence[Statement], tokenizer: To
     row_question = RowQuestion.of(question, tokenizer)
     if not row_question.codes or row_question.is_joined or row_question.parts > 1:
         return None
-    for members in _tables(statements):
+    for members in tables_of(statements):
         table = LookupTable(members, tokenizer, statements)
         if table.holds_cell(row_question):
             return table.shown(table.named(row_question), row_question)
@@ -113,7 +140,7 @@ def find_named_rows(
     question: str, best: Statement, statements: Sequence[Statement], tokenizer: Tokenizer
 ) -> TableRows | None:
     """The rows of the best row's table that the question names; None where none stands out, or none has the number."""
-    members = next((members for members in _tables(statements) if best in members), None)
+    members = next((members for members in tables_of(statements) if best in members), None)
     if members is None:
         return None
     row_question, table = RowQuestion.of(question, tokenizer), LookupTable(members, tokenizer, statements)
@@ -131,7 +158,7 @@ def find_covering_rows(question: str, statements: Sequence[Statement], tokenizer
     row_question = RowQuestion.of(question, tokenizer)
     if not row_question.amounts:
         return None
-    tables_ = [LookupTable(members, tokenizer, statements) for members in _tables(statements)]
+    tables_ = [LookupTable(members, tokenizer, statements) for members in tables_of(statements)]
     fitting = [
         (table, rows)
         for table in tables_
@@ -149,7 +176,7 @@ def find_named_cell(question: str, statements: Sequence[Statement], tokenizer: T
     Or the property that is asked for of the model that is named, in a table of models side by side.
     """
     row_question = RowQuestion.of(question, tokenizer)
-    tables_ = [LookupTable(members, tokenizer) for members in _tables(statements)]
+    tables_ = [LookupTable(members, tokenizer) for members in tables_of(statements)]
     cells = [
         *(table.named_cell(row_question) for table in tables_),
         *(table.coded_cell(row_question) for table in tables_),
@@ -157,7 +184,7 @@ def find_named_cell(question: str, statements: Sequence[Statement], tokenizer: T
     return next((cell for cell in cells if cell is not None), None)
 
 
-def _tables(statements: Sequence[Statement]) -> list[list[Statement]]:
+def tables_of(statements: Sequence[Statement]) -> list[list[Statement]]:
     """The rows of each table, those of all its passages together, in the order of the sources."""
     groups: dict[tuple[int, tuple[str, ...]], list[Statement]] = {}
     for statement in statements:

@@ -41,7 +41,8 @@ _CHINESE = re.compile(rf"([{CJK}]{{2}})(?:一[天月年次晚]|每[天月年次�
 # says how a value is given, not of what
 _GENERIC = re.compile(
     r"name|number|value|purpose|reason|cause|difference|role|meaning|time|date|period|way|size|amount|level|rate|kind|type"
-    r"|list|status|limit|most|best|main|total|first|last|maximum|minimum|max|min|rules?|terms?|steps?|details?"
+    r"|list|status|limit|most|best|worst|main|total|last|final|next|step|maximum|minimum|max|min|rules?|terms?|steps?|details?"
+    r"|first|second|third|fourth|fifth|sixth|seventh|eighth|ninth|tenth"
     r"|最多|最少|一共|总共|可以|需要|能报|大概|员工|我们",
     re.IGNORECASE,
 )

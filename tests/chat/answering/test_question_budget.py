@@ -14,7 +14,7 @@ from chat.concurrency import executors
 QUESTION = "How many steps does the random access procedure have?"
 # With BEGIN, COMMIT and savepoints, without what is asked every few seconds only, by whatever question comes then.
 STATEMENTS = {"/api/v1/rag/retrieve": 17, "/api/v1/rag/generate": 28}
-HOPS = {"/api/v1/rag/retrieve": 3, "/api/v1/rag/generate": 9}  # one of them tells how much evidence there is
+HOPS = {"/api/v1/rag/retrieve": 3, "/api/v1/rag/generate": 10}  # two tell how much evidence there is, and whose step
 
 
 @pytest.fixture

@@ -34,6 +34,7 @@ TOKENIZER = JiebaTokenizer(glossary=Words())
         ("what are the rules for parking", ""),
         ("what is the name of the manager", ""),
         ("what is a pump", ""),
+        ("what is the seventh step of changing the pump", ""),
         ("who paints the mast", ""),
         ("夜班津贴一天多少钱", "津贴"),
         ("出差每天补多少", ""),
