@@ -38,7 +38,7 @@ from ragcore.extractive.comparison import asks_choice, compare_in_table, find_co
 from ragcore.extractive.contrasts import by_side
 from ragcore.extractive.document_wish import asks_document, wants_version_of, without_document_wish
 from ragcore.extractive.edition_changes import changes_block
-from ragcore.extractive.editions import current_first, less_of_older, older_editions
+from ragcore.extractive.editions import current_first, older_editions
 from ragcore.extractive.focus import point_worth
 from ragcore.extractive.formatting import (
     Wording,
@@ -54,6 +54,7 @@ from ragcore.extractive.formatting import (
     with_source_language,
     wording_for,
 )
+from ragcore.extractive.former_values import by_time, plain_quotes
 from ragcore.extractive.lookup_table import TableRows
 from ragcore.extractive.named import (
     about_codes,
@@ -169,7 +170,7 @@ class ExtractiveGenerator:
         self, question: str, request: GenerationRequest, statements: Sequence[Statement], words: Wording
     ) -> list[str]:
         """The answer in the form that was asked for; a report unless it is to be short or close to the sources."""
-        blocks = self._answer(without_document_wish(question), request, statements, words)
+        blocks = plain_quotes(question, self._answer(without_document_wish(question), request, statements, words))
         is_long = asks_document(question) and sum(map(len, blocks)) > POINTED_CHARACTERS
         if (is_long or request.style in ("simple", "precise")) and blocks:
             remark = [block for block in blocks[:1] if is_side_line(block, words)]
@@ -226,7 +227,7 @@ class ExtractiveGenerator:
         statements = without_bare_names(question, statements, self._tokenizer)
         features, scores = self._scored(question, statements, request.earlier_question)
         scores = scores + quantity_odds(question, statements) + gives_code(question, statements, self._tokenizer)
-        scores = less_of_older(question, statements, lift_reasons(question, statements, scores), older)
+        scores = by_time(question, statements, lift_reasons(question, statements, scores), older)
         if (record := find_record(question, statements, scores, self._tokenizer, every=every)) is not None:
             return [found_rows_block(record, words)]
         side = by_side(question, statements, scores, self._tokenizer)

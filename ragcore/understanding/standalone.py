@@ -14,6 +14,7 @@ from ragcore.text.scripts import language_of
 from ragcore.types import Profile
 from ragcore.types.answering import Question, Turn
 from ragcore.understanding import chinese, english
+from ragcore.understanding.answer_language import SIGN, wish_in_conversation
 from ragcore.understanding.chinese_mentions import question_mentions as chinese_question_mentions
 from ragcore.understanding.dates import resolve_dates
 from ragcore.understanding.english_mentions import names
@@ -105,6 +106,8 @@ def names_of(text: str, tokenizer: Tokenizer) -> list[str]:
 
 
 def _resolve(text: str, turns: Sequence[tuple[str, str]], tokenizer: Tokenizer) -> Resolution:
+    if wish_in_conversation(text, [question for question, _answer in turns]) is not None:
+        return Resolution(_understood(turns, tokenizer), (SIGN,), True)
     language = language_of(text)
     if language == "zh" or (language == "other" and language_of(turns[-1][0]) == "zh"):
         return chinese.resolve_references(text, turns, tokenizer)
@@ -210,7 +213,11 @@ def within_conversation(query: str, question: Question, tokenizer: Tokenizer) ->
 
 
 def _understood(turns: Sequence[tuple[str, str]], tokenizer: Tokenizer) -> str:
-    """The last question of some turns in its standalone form."""
+    """The last question of some turns in its standalone form; a wish for another language is none."""
+    questions = [question for question, _answer in turns]
+    while wish_in_conversation(questions[-1], questions[:-1]) is not None:
+        questions.pop()
+    turns = turns[: len(questions)]
     if language_of(turns[-1][0]) == "zh":
         return chinese.track_attention(turns, tokenizer)[1]
     return english.track_attention(turns)[1]
