@@ -133,7 +133,7 @@ async def answer_from_sources(
         state = replace(state, sources=without_facts(state.sources))
     outcome, options, sources = ports.main_search(state), context.config.options, state.sources
     introduction = files.introduction() if files is not None else ""
-    state, line = await in_language(context, state, outcome)
+    state, outcome, line = await in_language(context, state, outcome)
     sources = state.sources
     await ports.report_context(len(sources), ports.other_forms(state.standalone))
     is_wish = files is None and wants_summary(state.query)

@@ -11,56 +11,73 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from chat.answering.answer_language import wished_language
-from chat.answering.answerability import judge_answerability
 from chat.answering.context import AnswerContext
 from chat.answering.fallback import NOT_TRANSLATED
-from chat.answering.retrieval import SearchOutcome
+from chat.answering.retrieval import SearchOutcome, build_search_request, run_search
 from chat.concurrency.executors import run_cpu
 from knowledge import model_registry
-from ragcore.extractive.generator import ExtractiveGenerator
-from ragcore.ports import GenerationRequest
+from ragcore.embedding.vectors import CachingEmbedder
+from ragcore.extractive.sentence_cosines import sentence_cosines
+from ragcore.extractive.sentence_meaning import filled
+from ragcore.extractive.sentences import read_statements
 from ragcore.text.scripts import language_of
 from ragcore.types import Source
 from ragcore.types.answering import AnswerState
-from ragcore.types.sentence_vectors import direction
 
-LEAST_ALIKE = 0.5  # cosine from which the first sentences of two answers may say the same
+MOST_PASSAGES = 30  # of the search for passages in the wished language
+MOST_SOURCES = 5  # of them
+LEAST_ALIKE = 0.5  # cosine from which a sentence may say what another one says in the other language
 _MARKER = re.compile(r"\[\d{1,3}\]")
 _OWN_LINE = re.compile(r"^\*\*[^*\n]+\*\*$", re.MULTILINE)
 _FIGURES = re.compile(r"\d+(?:[.,:]\d+)*")
 
 
-async def in_language(context: AnswerContext, state: AnswerState, outcome: SearchOutcome) -> tuple[AnswerState, str]:
-    """The state with the sources in the wished language, where they answer as the answer before did.
+async def in_language(
+    context: AnswerContext, state: AnswerState, outcome: SearchOutcome
+) -> tuple[AnswerState, SearchOutcome, str]:
+    """The state with passages in the wished language and their search, where they say what the answer before did.
 
-    Else the state as it is, and the line that stands above the answer; "" where no other language is wished.
+    Else both as they are, and the line that stands above the answer; "" where no other language is wished.
     """
     language = wished_language(context)
     if language is None:
-        return state, ""
-    line = f"**{NOT_TRANSLATED['zh' if context.question.language == 'zh' else 'en']}**\n\n"
-    sources = tuple(source for source in state.sources if language_of(source.passage.text) == language)
-    if language == "other" or not sources:
-        return state, line
-    verdict = await judge_answerability(context, replace(state, sources=sources), outcome, sources)
-    if not verdict.is_answerable or not await run_cpu(_says_the_same, state.query, sources, context.history[-1].answer):
-        return state, line
-    return replace(state, sources=sources), ""
+        return state, outcome, ""
+    unchanged = state, outcome, f"**{NOT_TRANSLATED['zh' if context.question.language == 'zh' else 'en']}**\n\n"
+    if language == "other":
+        return unchanged
+    further = await _search_further(context, state.query)
+    hits = [(p, c) for p, c in further.hits if language_of(p.text) == language][:MOST_SOURCES]
+    sources = tuple(Source(number=at, passage=p, text=p.text, score=1 / at) for at, (p, c) in enumerate(hits, start=1))
+    if not sources:
+        return unchanged
+    same = await run_cpu(_same_source, sources, context.history[-1].answer)
+    if same is None:
+        return unchanged
+    return replace(state, sources=(same,), further_sources=()), further, ""
 
 
-def _says_the_same(question: str, sources: Sequence[Source], answer: str) -> bool:
-    """Whether what these sources answer is the answer before: near by meaning, and with one of its figures."""
-    embedder = model_registry.embedder()
-    request = GenerationRequest(question=question, sources=tuple(sources))
-    quoted = "".join(ExtractiveGenerator(model_registry.tokenizer(), embedder).blocks(request))
-    first, other = _first_sentence(answer), _first_sentence(quoted)
-    if not first or not other:
-        return False
-    figures = set(_FIGURES.findall(first)), set(_FIGURES.findall(other))
-    if figures[0] and not figures[0] & figures[1]:
-        return False
-    vectors = embedder.embed_documents([first, other])
-    return float(direction(vectors[0]) @ direction(vectors[1])) >= LEAST_ALIKE
+async def _search_further(context: AnswerContext, question: str) -> SearchOutcome:
+    """A search that goes on behind the best passages, which are mostly in the question's own language."""
+    request = build_search_request(context, question, top_k=MOST_PASSAGES)
+    options = {**request.options, "cliff": False}
+    request = replace(request, defaults={**request.defaults, "cliff": False}, options=options, profile=context.profile)
+    return SearchOutcome(retrieved=await run_search(scope=context.scope, request=request), seconds=0.0)
+
+
+def _same_source(sources: Sequence[Source], answer: str) -> Source | None:
+    """The source with the sentence that says what the answer before says first: near to it, and with its figures."""
+    first = _first_sentence(answer)
+    figures = set(_FIGURES.findall(first))
+    statements = [
+        statement
+        for statement in read_statements(sources, model_registry.tokenizer())
+        if figures <= set(_FIGURES.findall(statement.text))
+    ]
+    if not first or not statements:
+        return None
+    cosines = filled(sentence_cosines(first, statements, CachingEmbedder(model_registry.embedder())))
+    at = int(cosines.argmax())
+    return statements[at].source if cosines[at] >= LEAST_ALIKE else None
 
 
 def _first_sentence(answer: str) -> str:

@@ -17,9 +17,10 @@ from ragcore.extractive.sentence_meaning import sentence_scores
 from ragcore.extractive.sentences import Statement, read_statements
 from ragcore.ports import Embedder, FloatArray, Tokenizer
 from ragcore.text.former_values import names_former, tells_former, tells_only_former, without_struck
+from ragcore.text.matching import keywords
 from ragcore.types import Source
 
-NEAR = 5.0  # log-odds below the best sentence, from which one that tells a former value is about something else
+LEAST_SHARED = 0.6  # of the question's words in the likeliest sentence: fewer, and another thing is told
 LIFT = 2.0  # log-odds above the best sentence, of the one that tells the value which is asked for
 ONLY_FORMER = 3.0  # log-odds that a sentence loses which tells nothing but how it was
 
@@ -32,7 +33,11 @@ def asks_former(question: str) -> bool:
 
 
 def by_time(
-    question: str, statements: Sequence[Statement], scores: FloatArray, older: Mapping[int, frozenset[str]]
+    question: str,
+    statements: Sequence[Statement],
+    scores: FloatArray,
+    older: Mapping[int, frozenset[str]],
+    tokenizer: Tokenizer,
 ) -> FloatArray:
     """float32[n]: log-odds of sentences, by whether they tell the value of the time that a question asks for.
 
@@ -41,7 +46,7 @@ def by_time(
     if not statements or not asks_former(question):
         only_former = [tells_only_former(s.text) and not s.is_row for s in statements]
         return less_of_older(question, statements, scores, older) - np.where(only_former, np.float32(ONLY_FORMER), 0)
-    places = former_places(statements, scores, older)
+    places = former_places(question, statements, scores, older, tokenizer)
     if not places:
         return scores
     changed = scores.copy()
@@ -50,15 +55,20 @@ def by_time(
 
 
 def former_places(
-    statements: Sequence[Statement], scores: FloatArray, older: Mapping[int, frozenset[str]]
+    question: str,
+    statements: Sequence[Statement],
+    scores: FloatArray,
+    older: Mapping[int, frozenset[str]],
+    tokenizer: Tokenizer,
 ) -> list[int]:
-    """The places of the sentences that tell a former value of what the likeliest ones are about."""
+    """The places of the sentences that tell a former value of what the likeliest one is about."""
     best = statements[int(scores.argmax())]
+    shared = frozenset(keywords(question, tokenizer)) & _words(best, tokenizer)
     return [
         at
         for at, statement in enumerate(statements)
         if (statement.source.passage.document in older or _tells_former(statement))
-        and (scores[at] >= scores.max() - NEAR or _follows(statement, best))
+        and (statement is best or _follows(statement, best) or _shares(statement, shared, tokenizer))
     ]
 
 
@@ -68,7 +78,7 @@ def has_former(question: str, sources: Sequence[Source], embedder: Embedder | No
     if not statements:
         return False
     scores = sentence_scores(question, statements, embedder, tokenizer)
-    return bool(former_places(statements, scores, older_editions(sources)))
+    return bool(former_places(question, statements, scores, older_editions(sources), tokenizer))
 
 
 def plain_quotes(question: str, blocks: list[str]) -> list[str]:
@@ -82,6 +92,15 @@ def _tells_former(statement: Statement) -> bool:
     """Whether it says so, or is a row with a column for it: | clause | before | after |."""
     columns = (head for head, cell in zip(statement.head, statement.cells, strict=False) if cell.strip())
     return tells_former(statement.text) or any(names_former(head) or _BEFORE.match(head) for head in columns)
+
+
+def _shares(statement: Statement, shared: frozenset[str], tokenizer: Tokenizer) -> bool:
+    common = len(shared & _words(statement, tokenizer))
+    return bool(common) and common >= LEAST_SHARED * len(shared)
+
+
+def _words(statement: Statement, tokenizer: Tokenizer) -> frozenset[str]:
+    return frozenset(tokenizer.words(f"{statement.heading} {statement.text}"))
 
 
 def _follows(statement: Statement, best: Statement) -> bool:

@@ -9,6 +9,7 @@ from dataclasses import replace
 from functools import partial
 
 import numpy as np
+import numpy.typing as npt
 
 from ragcore.extractive.answer_patterns import (
     asked_extent,
@@ -19,13 +20,16 @@ from ragcore.extractive.answer_patterns import (
     definition_subject,
     tells_reasons,
 )
+from ragcore.extractive.asked_case import case_odds
 from ragcore.extractive.choice import (
     OTHER_THING,
     Limits,
     SentenceChoice,
+    alone_where_sure,
     choose_sentences,
     defined_first,
     is_mail_head,
+    on_topic,
     prefer_full_coverage,
     share_shown,
     stands_in_prose,
@@ -34,7 +38,7 @@ from ragcore.extractive.choice import (
 )
 from ragcore.extractive.choice_blocks import beside_row_blocks, beside_runs, supplement_blocks, whole_list_blocks
 from ragcore.extractive.code_quotes import asked_code, asks_code, gives_code, with_code_set, without_other_code
-from ragcore.extractive.comparison import asks_choice, compare_in_table, find_compared
+from ragcore.extractive.comparison import asks_choice, comparison_block
 from ragcore.extractive.contrasts import by_side
 from ragcore.extractive.document_wish import asks_document, wants_version_of, without_document_wish
 from ragcore.extractive.edition_changes import changes_block
@@ -65,7 +69,7 @@ from ragcore.extractive.named import (
 )
 from ragcore.extractive.order import best_first
 from ragcore.extractive.own_language import are_foreign
-from ragcore.extractive.quantities import gives_quantity, gives_unit, quantity_odds
+from ragcore.extractive.quantities import gives_quantity, gives_unit
 from ragcore.extractive.questions import split_questions
 from ragcore.extractive.reasons import lift_reasons
 from ragcore.extractive.records import find_record
@@ -213,7 +217,7 @@ class ExtractiveGenerator:
             return [block]
         kind = question_type(question)
         is_comparison = kind == "comparison" or asks_choice(question)
-        if is_comparison and (block := self._comparison(question, sentences, words)):
+        if is_comparison and (block := comparison_block(question, sentences, self._scored, self._tokenizer, words)):
             return [block]
         statements = [statement for statement in statements if not is_mail_head(statement)] or statements
         older = older_editions(sources)
@@ -226,8 +230,8 @@ class ExtractiveGenerator:
         statements = [statements[at] for at in about_named(statements, titles)]
         statements = without_bare_names(question, statements, self._tokenizer)
         features, scores = self._scored(question, statements, request.earlier_question)
-        scores = scores + quantity_odds(question, statements) + gives_code(question, statements, self._tokenizer)
-        scores = by_time(question, statements, lift_reasons(question, statements, scores), older)
+        scores = scores + case_odds(question, statements) + gives_code(question, statements, self._tokenizer)
+        scores = by_time(question, statements, lift_reasons(question, statements, scores), older, self._tokenizer)
         if (record := find_record(question, statements, scores, self._tokenizer, every=every)) is not None:
             return [found_rows_block(record, words)]
         side = by_side(question, statements, scores, self._tokenizer)
@@ -276,7 +280,8 @@ class ExtractiveGenerator:
         statements, kind = features.statements, question_type(question)
         if covering := find_covering_rows(question_core(question), statements, self._tokenizer):
             return [found_rows_block(covering, words)]
-        choice = self._choice(question, statements, scores, titles)
+        near = on_topic(features, scores, question)
+        choice = self._choice(question, statements, scores, titles, near)
         if choice.best.is_code and asks_code(question):
             return [passage_block(asked_code(choice, statements, scores), words)]
         wants_list = kind == "process" or cue_kind(question) == "list" or asks_several(question)
@@ -302,7 +307,7 @@ class ExtractiveGenerator:
         choice = defined_first(choice, features, scores)
         lead = [f"**{words.closest}**\n\n"] if share_shown(choice, statements, scores) < DOUBTFUL else []
         choice = choice if kind == "definition" else with_rest_of_clause(choice, statements, scores, question)
-        ordered = best_first(choice.core, choice.best, features, scores) if kind != "process" else choice.core
+        ordered = best_first(question, choice.core, choice.best, features, scores) if kind != "process" else choice.core
         core = [replace(s, text=with_figure(question, s.text)) if s is choice.best else s for s in ordered]
         return [*lead, passage_block(with_tables(core, statements), words), *supplement_blocks(choice, words)]
 
@@ -323,13 +328,19 @@ class ExtractiveGenerator:
         return None if is_said else rows
 
     def _choice(
-        self, question: str, statements: Sequence[Statement], scores: FloatArray, titles: frozenset[str]
+        self,
+        question: str,
+        statements: Sequence[Statement],
+        scores: FloatArray,
+        titles: frozenset[str],
+        near: npt.NDArray[np.bool_],
     ) -> SentenceChoice:
         """The likeliest sentences; more from the other language, where it is less certain which of them answers."""
         limits = replace(self._limits, most_columns=NAMED_COLUMNS) if titles else self._limits
         if are_foreign(question, [statements[int(scores.argmax())]]).any():
             limits = limits.more(sentences=MORE_ACROSS, columns=MORE_COLUMNS)
-        return choose_sentences(statements, scores, limits, question)
+        choice = choose_sentences(statements, scores, limits, question, near)
+        return alone_where_sure(choice, statements, scores)
 
     def _scored(
         self, question: str, statements: Sequence[Statement], earlier_question: str = ""
@@ -346,15 +357,6 @@ class ExtractiveGenerator:
 
     def _scores(self, question: str, statements: Sequence[Statement]) -> FloatArray:
         return self._scored(question, statements)[1]
-
-    def _comparison(self, question: str, statements: Sequence[Statement], words: Wording) -> str | None:
-        """The table that compares the things which a question names; None where there is none."""
-        things = find_compared(question, self._tokenizer)
-        if things is None:
-            return None
-        features, scores = self._scored(question, statements)
-        chances = chances_of(prefer_full_coverage(scores, features))
-        return compare_in_table(things, question, statements, chances, self._tokenizer, words)
 
     def _explanation(
         self,
@@ -389,12 +391,13 @@ class ExtractiveGenerator:
         chances = {id(s): float(chance) for s, chance in zip(statements, chances_of(scores), strict=True)}
         if sum(chances[id(s)] for s in runs) < DOUBTFUL and runs and runs[0].source is choice.best.source:
             runs = with_paragraph(runs, choice.best, statements, question)
-        runs = runs if cue_kind(question) == "manner" else best_first(runs, choice.best, features, scores)
+        runs = runs if cue_kind(question) == "manner" else best_first(question, runs, choice.best, features, scores)
         quoted_runs = [
             replace(s, text=with_figure(question, s.text)) if s is choice.best else s
             for s in with_tables(runs, statements)
         ]
         lead = [f"**{words.closest}**\n\n"] if sum(chances[id(s)] for s in runs) < DOUBTFUL else []
-        missing = beside_runs(question, runs, statements, chances)
+        is_near = on_topic(features, scores, question)
+        missing = beside_runs(question, runs, statements, chances, is_near)
         beside = [supplement([[s] for s in missing], words)] if missing else []
         return [*lead, passage_block(quoted_runs, words), *beside] if quoted_runs else []

@@ -8,36 +8,42 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from ragcore.extractive.asked_case import asks_rule
 from ragcore.extractive.choice import leans_back
-from ragcore.extractive.sentence_model import SentenceFeatures
+from ragcore.extractive.sentence_model import SentenceFeatures, refers_back
 from ragcore.extractive.sentences import Statement
 from ragcore.ports import FloatArray
 
+TIE = 0.3  # log-odds below the best sentence, of one that stands before a rule or limit
 AS_GOOD = 1.0  # log-odds below the best sentence, up to which another one may stand before it
 CONCERNS = 3.0  # the same of one with
 LEAST_COVERAGE = 0.34  # of the question
 
 
 def best_first(
-    chosen: Sequence[Statement], best: Statement, features: SentenceFeatures, scores: FloatArray
+    question: str, chosen: Sequence[Statement], best: Statement, features: SentenceFeatures, scores: FloatArray
 ) -> list[Statement]:
     """The sentences with those behind the best one that stand before it and hardly concern the question.
 
     Of other paragraphs those are left out that do not concern it at all. The sentence that the best one leans on stays
-    before it. Rows of tables stay in the order of their table.
+    before it. Rows of tables stay in the order of their table. Where a rule or a limit is asked for, nothing stands
+    before it.
     `scores`: float32[n], log-odds of the sentences of `features`.
     """
     at = next((place for place, statement in enumerate(chosen) if statement is best), 0)
     if not at or any(statement.head for statement in chosen):
         return list(chosen)
     begin = at
-    while begin and leans_back(chosen[begin]) and _is_before(chosen[begin - 1], chosen[begin]):
+    leans = _refers_back if asks_rule(question) else leans_back
+    while begin and leans(chosen[begin]) and _is_before(chosen[begin - 1], chosen[begin]):
         begin -= 1
     coverage = dict(zip(map(id, features.statements), features.column("coverage").tolist(), strict=True))
     odds = dict(zip(map(id, features.statements), scores.tolist(), strict=True))
 
     def stays(statement: Statement) -> bool:
         below = odds[id(best)] - odds[id(statement)]
+        if asks_rule(question):
+            return below <= TIE
         is_near = _is_same_text(statement, best) and below <= CONCERNS and coverage[id(statement)] >= LEAST_COVERAGE
         return below <= AS_GOOD or is_near
 
@@ -48,6 +54,10 @@ def best_first(
     before = [statement for statement in chosen[:begin] if stays(statement)]
     moved = [statement for statement in chosen[:begin] if not stays(statement) and concerns(statement)]
     return [*before, *chosen[begin:], *moved]
+
+
+def _refers_back(statement: Statement) -> bool:
+    return refers_back(statement.text)
 
 
 def _is_before(statement: Statement, other: Statement) -> bool:

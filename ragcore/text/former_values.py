@@ -36,7 +36,7 @@ _HOLDS = re.compile(
 )
 _FORMER_VALUE = re.compile(
     r"~~[^~\n]{1,60}~~"
-    rf"|(?:\b(?:was|were|formerly|previously|originally|{_MOVED})\b|原[为為是定]|{_BEFORE_ZH}[为為是])\s?[^,;.)）。，；~]{{1,40}}",
+    rf"|(?:\b(?:was|were|formerly|previously|originally|{_MOVED})\b|原[为為是定]|{_BEFORE_ZH}[为為是])\s?[^,;.)）。，；~]{{1,40}}?(?=\s(?:until|till|before)\b|[,;.)）。，；~]|\Z)",
     re.IGNORECASE,
 )
 _REPLACED = re.compile(r"~~[^~\n]{1,200}~~[ \t]?(?:(?:→|->|=>|,|，)[ \t]?)?(?=[*\w\"“‘(（$€£¥<>≤≥±+-])")
