@@ -7,6 +7,7 @@ from dataclasses import replace
 from chat.answering.context import AnswerContext
 from knowledge import model_registry
 from ragcore.ports import AnswerPart, GenerationRequest
+from ragcore.text.question_core import message_question
 from ragcore.types import Language
 from ragcore.understanding.answer_language import wish_in_conversation
 
@@ -18,11 +19,12 @@ def wished_language(context: AnswerContext) -> Language | None:
     return wish_in_conversation(context.question.text, [turn.question for turn in context.history])
 
 
-def with_wish(context: AnswerContext, question: str) -> str:
-    """The question for a language model: with the wish, where the message is nothing else."""
+def model_question(context: AnswerContext, question: str) -> str:
+    """The question for a language model: with the wish for another language, and of a long message all that it says."""
     questions = [turn.question for turn in context.history]
-    is_wish = bool(questions) and wish_in_conversation(context.question.text, questions) is not None
-    return f"{question} ({context.question.text})" if is_wish else question
+    if questions and wish_in_conversation(context.question.text, questions) is not None:
+        return f"{question} ({context.question.text})"
+    return context.question.text if question == message_question(context.question.text) else question
 
 
 def below_line(line: str, request: GenerationRequest) -> GenerationRequest:

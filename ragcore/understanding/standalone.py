@@ -10,6 +10,7 @@ from typing import Literal
 from ragcore.ports import Tokenizer
 from ragcore.text.matching import keywords, written_keywords
 from ragcore.text.normalise import normalise_query
+from ragcore.text.question_core import message_question
 from ragcore.text.scripts import language_of
 from ragcore.types import Profile
 from ragcore.types.answering import Question, Turn
@@ -64,10 +65,11 @@ class Standalone:
 def standalone_by_rules(question: Question, tokenizer: Tokenizer) -> Standalone:
     """What is left open by the words of a question is filled in from its conversation, its day and its asker.
 
-    A question without a sign of dependence stays as it is. "history" is in `depends_on` only with earlier turns.
+    Of a long message the part that asks is read. A question without a sign of dependence stays as it is. "history" is
+    in `depends_on` only with earlier turns.
     """
     turns = _spoken(question, EARLIER_TURNS)
-    whose = resolve_user_profile(question.text, question.profile)
+    whose = resolve_user_profile(message_question(question.text), question.profile)
     when = resolve_dates(whose.text, question.today)
     resolution = _resolve(when.text, turns, tokenizer) if turns else Resolution(when.text)
     depends: dict[Dependence, bool] = {
@@ -87,7 +89,8 @@ def standalone_by_rules(question: Question, tokenizer: Tokenizer) -> Standalone:
 
 def _spoken(question: Question, most: int) -> list[tuple[str, str]]:
     """The latest turns as (question, answer), oldest first; questions with single spaces, which forms take over."""
-    return [(normalise_query(turn.question), turn.answer) for turn in question.history[-most:]] if most else []
+    turns = question.history[-most:] if most else ()
+    return [(message_question(normalise_query(turn.question)), turn.answer) for turn in turns]
 
 
 def topics(turns: Sequence[tuple[str, str]], tokenizer: Tokenizer) -> list[str]:
