@@ -18,7 +18,7 @@ from chat.concurrency.executors import run_cpu
 from knowledge import model_registry
 from ragcore.embedding.vectors import CachingEmbedder
 from ragcore.extractive.sentence_cosines import sentence_cosines
-from ragcore.extractive.sentence_meaning import filled
+from ragcore.extractive.sentence_meaning import filled, sentence_scores
 from ragcore.extractive.sentences import read_statements
 from ragcore.text.scripts import language_of
 from ragcore.types import Source
@@ -26,7 +26,8 @@ from ragcore.types.answering import AnswerState
 
 MOST_PASSAGES = 30  # of the search for passages in the wished language
 MOST_SOURCES = 5  # of them
-LEAST_ALIKE = 0.5  # cosine from which a sentence may say what another one says in the other language
+ALIKE = 0.5  # cosine from which a sentence says what one in the other language says
+ALIKE_FIGURES = 0.35  # the same of two with the same figures
 _MARKER = re.compile(r"\[\d{1,3}\]")
 _OWN_LINE = re.compile(r"^\*\*[^*\n]+\*\*$", re.MULTILINE)
 _FIGURES = re.compile(r"\d+(?:[.,:]\d+)*")
@@ -50,7 +51,7 @@ async def in_language(
     sources = tuple(Source(number=at, passage=p, text=p.text, score=1 / at) for at, (p, c) in enumerate(hits, start=1))
     if not sources:
         return unchanged
-    same = await run_cpu(_same_source, sources, context.history[-1].answer)
+    same = await run_cpu(_same_source, state.query, sources, context.history[-1].answer)
     if same is None:
         return unchanged
     return replace(state, sources=(same,), further_sources=()), further, ""
@@ -64,20 +65,17 @@ async def _search_further(context: AnswerContext, question: str) -> SearchOutcom
     return SearchOutcome(retrieved=await run_search(scope=context.scope, request=request), seconds=0.0)
 
 
-def _same_source(sources: Sequence[Source], answer: str) -> Source | None:
-    """The source with the sentence that says what the answer before says first: near to it, and with its figures."""
-    first = _first_sentence(answer)
-    figures = set(_FIGURES.findall(first))
-    statements = [
-        statement
-        for statement in read_statements(sources, model_registry.tokenizer())
-        if figures <= set(_FIGURES.findall(statement.text))
-    ]
+def _same_source(question: str, sources: Sequence[Source], answer: str) -> Source | None:
+    """The source whose sentence answers as the answer before did: with its figures, and near to it by meaning."""
+    first, tokenizer = _first_sentence(answer), model_registry.tokenizer()
+    embedder = CachingEmbedder(model_registry.embedder())
+    statements = [statement for statement in read_statements(sources, tokenizer) if not statement.is_row]
     if not first or not statements:
         return None
-    cosines = filled(sentence_cosines(first, statements, CachingEmbedder(model_registry.embedder())))
-    at = int(cosines.argmax())
-    return statements[at].source if cosines[at] >= LEAST_ALIKE else None
+    best = statements[int(sentence_scores(question, statements, embedder, tokenizer).argmax())]
+    figures = set(_FIGURES.findall(first))
+    is_near = float(filled(sentence_cosines(first, [best], embedder))[0]) >= (ALIKE_FIGURES if figures else ALIKE)
+    return best.source if is_near and figures <= set(_FIGURES.findall(best.text)) else None
 
 
 def _first_sentence(answer: str) -> str:

@@ -9,7 +9,6 @@ from dataclasses import replace
 from functools import partial
 
 import numpy as np
-import numpy.typing as npt
 
 from ragcore.extractive.answer_patterns import (
     asked_extent,
@@ -280,8 +279,7 @@ class ExtractiveGenerator:
         statements, kind = features.statements, question_type(question)
         if covering := find_covering_rows(question_core(question), statements, self._tokenizer):
             return [found_rows_block(covering, words)]
-        near = on_topic(features, scores, question)
-        choice = self._choice(question, statements, scores, titles, near)
+        choice = self._choice(question, features, scores, titles)
         if choice.best.is_code and asks_code(question):
             return [passage_block(asked_code(choice, statements, scores), words)]
         wants_list = kind == "process" or cue_kind(question) == "list" or asks_several(question)
@@ -328,14 +326,10 @@ class ExtractiveGenerator:
         return None if is_said else rows
 
     def _choice(
-        self,
-        question: str,
-        statements: Sequence[Statement],
-        scores: FloatArray,
-        titles: frozenset[str],
-        near: npt.NDArray[np.bool_],
+        self, question: str, features: SentenceFeatures, scores: FloatArray, titles: frozenset[str]
     ) -> SentenceChoice:
         """The likeliest sentences; more from the other language, where it is less certain which of them answers."""
+        statements, near = features.statements, on_topic(features, scores, question)
         limits = replace(self._limits, most_columns=NAMED_COLUMNS) if titles else self._limits
         if are_foreign(question, [statements[int(scores.argmax())]]).any():
             limits = limits.more(sentences=MORE_ACROSS, columns=MORE_COLUMNS)

@@ -43,7 +43,7 @@ def best_first(
     def stays(statement: Statement) -> bool:
         below = odds[id(best)] - odds[id(statement)]
         if asks_rule(question):
-            return below <= TIE
+            return bool(below <= TIE)
         is_near = _is_same_text(statement, best) and below <= CONCERNS and coverage[id(statement)] >= LEAST_COVERAGE
         return below <= AS_GOOD or is_near
 
