@@ -19,7 +19,9 @@ from ragcore.text.question_type import wanted
 
 IN_RANGE = 6.0  # log-odds of a sentence whose range holds the amount of the question
 OUT_OF_RANGE = 4.0  # that one loses whose range does not
-CONDITION = 3.0  # that one loses which holds on a condition, where another one says the same without
+CONDITION = (
+    7.0  # that one loses which holds on a condition, where another one says the same without: more than a figure gives
+)
 SAME_RULE = 0.5  # of the terms of the shorter one of two sentences, from which they are one rule for different cases
 DURATION = 4.0  # log-odds of a sentence with a duration, where one is asked for
 RULE = 1.5  # log-odds of a sentence that allows or forbids

@@ -102,4 +102,6 @@ def test_a_vector_is_shortened_alike_alone_and_among_others():
 
     together = project(vectors, projection)
 
-    assert all(np.array_equal(project(vector[None], projection)[0], row) for vector, row in zip(vectors, together))
+    assert all(
+        np.array_equal(project(vector[None], projection)[0], row) for vector, row in zip(vectors, together, strict=True)
+    )
