@@ -19,16 +19,13 @@ from ragcore.extractive.answer_patterns import (
     definition_subject,
     tells_reasons,
 )
-from ragcore.extractive.asked_case import case_odds
 from ragcore.extractive.choice import (
     OTHER_THING,
     Limits,
     SentenceChoice,
-    alone_where_sure,
     choose_sentences,
     defined_first,
     is_mail_head,
-    on_topic,
     prefer_full_coverage,
     share_shown,
     stands_in_prose,
@@ -68,7 +65,7 @@ from ragcore.extractive.named import (
 )
 from ragcore.extractive.order import best_first
 from ragcore.extractive.own_language import are_foreign
-from ragcore.extractive.quantities import gives_quantity, gives_unit
+from ragcore.extractive.quantities import gives_quantity, gives_unit, quantity_odds
 from ragcore.extractive.questions import split_questions
 from ragcore.extractive.reasons import lift_reasons
 from ragcore.extractive.records import find_record
@@ -229,7 +226,7 @@ class ExtractiveGenerator:
         statements = [statements[at] for at in about_named(statements, titles)]
         statements = without_bare_names(question, statements, self._tokenizer)
         features, scores = self._scored(question, statements, request.earlier_question)
-        scores = scores + case_odds(question, statements) + gives_code(question, statements, self._tokenizer)
+        scores = scores + quantity_odds(question, statements) + gives_code(question, statements, self._tokenizer)
         scores = by_time(question, statements, lift_reasons(question, statements, scores), older, self._tokenizer)
         if (record := find_record(question, statements, scores, self._tokenizer, every=every)) is not None:
             return [found_rows_block(record, words)]
@@ -329,12 +326,11 @@ class ExtractiveGenerator:
         self, question: str, features: SentenceFeatures, scores: FloatArray, titles: frozenset[str]
     ) -> SentenceChoice:
         """The likeliest sentences; more from the other language, where it is less certain which of them answers."""
-        statements, near = features.statements, on_topic(features, scores, question)
+        statements = features.statements
         limits = replace(self._limits, most_columns=NAMED_COLUMNS) if titles else self._limits
         if are_foreign(question, [statements[int(scores.argmax())]]).any():
             limits = limits.more(sentences=MORE_ACROSS, columns=MORE_COLUMNS)
-        choice = choose_sentences(statements, scores, limits, question, near)
-        return alone_where_sure(choice, statements, scores)
+        return choose_sentences(statements, scores, limits, question)
 
     def _scored(
         self, question: str, statements: Sequence[Statement], earlier_question: str = ""
@@ -391,7 +387,6 @@ class ExtractiveGenerator:
             for s in with_tables(runs, statements)
         ]
         lead = [f"**{words.closest}**\n\n"] if sum(chances[id(s)] for s in runs) < DOUBTFUL else []
-        is_near = on_topic(features, scores, question)
-        missing = beside_runs(question, runs, statements, chances, is_near)
+        missing = beside_runs(question, runs, statements, chances, np.ones(len(statements), np.bool_))
         beside = [supplement([[s] for s in missing], words)] if missing else []
         return [*lead, passage_block(quoted_runs, words), *beside] if quoted_runs else []

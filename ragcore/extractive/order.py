@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ragcore.extractive.asked_case import asks_rule
 from ragcore.extractive.choice import leans_back
 from ragcore.extractive.sentence_model import SentenceFeatures, refers_back
 from ragcore.extractive.sentences import Statement
@@ -34,16 +33,13 @@ def best_first(
     if not at or any(statement.head for statement in chosen):
         return list(chosen)
     begin = at
-    leans = _refers_back if asks_rule(question) else leans_back
-    while begin and leans(chosen[begin]) and _is_before(chosen[begin - 1], chosen[begin]):
+    while begin and leans_back(chosen[begin]) and _is_before(chosen[begin - 1], chosen[begin]):
         begin -= 1
     coverage = dict(zip(map(id, features.statements), features.column("coverage").tolist(), strict=True))
     odds = dict(zip(map(id, features.statements), scores.tolist(), strict=True))
 
     def stays(statement: Statement) -> bool:
         below = odds[id(best)] - odds[id(statement)]
-        if asks_rule(question):
-            return bool(below <= TIE)
         is_near = _is_same_text(statement, best) and below <= CONCERNS and coverage[id(statement)] >= LEAST_COVERAGE
         return below <= AS_GOOD or is_near
 
