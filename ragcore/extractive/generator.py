@@ -302,7 +302,7 @@ class ExtractiveGenerator:
         choice = defined_first(choice, features, scores)
         lead = [f"**{words.closest}**\n\n"] if share_shown(choice, statements, scores) < DOUBTFUL else []
         choice = choice if kind == "definition" else with_rest_of_clause(choice, statements, scores, question)
-        ordered = best_first(question, choice.core, choice.best, features, scores) if kind != "process" else choice.core
+        ordered = best_first(choice.core, choice.best, features, scores) if kind != "process" else choice.core
         core = [replace(s, text=with_figure(question, s.text)) if s is choice.best else s for s in ordered]
         return [*lead, passage_block(with_tables(core, statements), words), *supplement_blocks(choice, words)]
 
@@ -381,7 +381,7 @@ class ExtractiveGenerator:
         chances = {id(s): float(chance) for s, chance in zip(statements, chances_of(scores), strict=True)}
         if sum(chances[id(s)] for s in runs) < DOUBTFUL and runs and runs[0].source is choice.best.source:
             runs = with_paragraph(runs, choice.best, statements, question)
-        runs = runs if cue_kind(question) == "manner" else best_first(question, runs, choice.best, features, scores)
+        runs = runs if cue_kind(question) == "manner" else best_first(runs, choice.best, features, scores)
         quoted_runs = [
             replace(s, text=with_figure(question, s.text)) if s is choice.best else s
             for s in with_tables(runs, statements)

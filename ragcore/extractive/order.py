@@ -9,24 +9,22 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ragcore.extractive.choice import leans_back
-from ragcore.extractive.sentence_model import SentenceFeatures, refers_back
+from ragcore.extractive.sentence_model import SentenceFeatures
 from ragcore.extractive.sentences import Statement
 from ragcore.ports import FloatArray
 
-TIE = 0.3  # log-odds below the best sentence, of one that stands before a rule or limit
 AS_GOOD = 1.0  # log-odds below the best sentence, up to which another one may stand before it
 CONCERNS = 3.0  # the same of one with
 LEAST_COVERAGE = 0.34  # of the question
 
 
 def best_first(
-    question: str, chosen: Sequence[Statement], best: Statement, features: SentenceFeatures, scores: FloatArray
+    chosen: Sequence[Statement], best: Statement, features: SentenceFeatures, scores: FloatArray
 ) -> list[Statement]:
     """The sentences with those behind the best one that stand before it and hardly concern the question.
 
     Of other paragraphs those are left out that do not concern it at all. The sentence that the best one leans on stays
-    before it. Rows of tables stay in the order of their table. Where a rule or a limit is asked for, nothing stands
-    before it.
+    before it. Rows of tables stay in the order of their table.
     `scores`: float32[n], log-odds of the sentences of `features`.
     """
     at = next((place for place, statement in enumerate(chosen) if statement is best), 0)
@@ -50,10 +48,6 @@ def best_first(
     before = [statement for statement in chosen[:begin] if stays(statement)]
     moved = [statement for statement in chosen[:begin] if not stays(statement) and concerns(statement)]
     return [*before, *chosen[begin:], *moved]
-
-
-def _refers_back(statement: Statement) -> bool:
-    return refers_back(statement.text)
 
 
 def _is_before(statement: Statement, other: Statement) -> bool:
