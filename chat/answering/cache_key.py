@@ -13,6 +13,7 @@ from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 from accounts.scope import Scope
+from chat.answering.answer_language import wished_language
 from chat.answering.context import AnswerContext
 from chat.types import AnswerRecord, to_plain
 from knowledge import model_registry
@@ -107,6 +108,7 @@ def cache_key(context: AnswerContext, understood: Standalone, *, depends_on_hist
         "profile": _profile_part(scope, space, context, understood),
         "history": [asdict(turn) for turn in context.history] if depends_on_history else [],
         "cited": context.cited_before if depends_on_history else (),
+        "language": (wished_language(context), context.question.language) if context.history else None,
         "configuration": context.config.sha256(),
         # where the question leaves something open a model is asked, and reads it as it was written, with the day
         "open": [context.question.text, str(context.question.today)]

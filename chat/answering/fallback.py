@@ -57,6 +57,10 @@ NOT_IN_OTHERS = {
     "zh": "其他文档中没有相关内容。",
     "en": "Other documents do not contain an answer.",
 }
+NOT_TRANSLATED = {
+    "zh": "回答按文档原文引用，翻译需要接入语言模型。",
+    "en": "Answers are quoted as their documents word them; a language model is needed to translate them.",
+}
 IN_FILES = {"zh": "附件内容", "en": "From the attached file"}
 IN_OTHERS = {"zh": "其他文档内容", "en": "From other documents"}
 _SPACE = re.compile(r"\s+")
@@ -90,7 +94,8 @@ def refusal_text(query: str, style: str) -> str:
 def refusal_sentences() -> frozenset[str]:
     """All refusal sentences: they claim nothing, so their support is not judged."""
     refused = (refusal(style, language) for style in get_args(Style) for language in get_args(Language))
-    return frozenset([*refused, *NOT_IN_FILES.values(), *NOT_IN_OTHERS.values()])
+    own = (*NOT_IN_FILES.values(), *NOT_IN_OTHERS.values(), *NOT_TRANSLATED.values())
+    return frozenset([*refused, *own])
 
 
 # ── search results ──────────────────────────────────────────────────────────────────────────────

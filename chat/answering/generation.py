@@ -8,6 +8,7 @@ from functools import partial
 
 from django.utils.translation import gettext as _
 
+from chat.answering.answer_language import below_line
 from chat.answering.answerability import Verdict
 from chat.answering.attached_files import AttachedSubject
 from chat.answering.capabilities import capabilities_text
@@ -46,10 +47,12 @@ async def generate(
     *,
     is_answerable: Callable[[], Awaitable[bool]],
     files: AttachedSubject | None = None,
+    line: str = "",
 ) -> Draft:
     """The text that a loop has chosen, or one written from the sources now: those that answer by the verdict.
 
-    `is_answerable`: whether the sources answer by the product's own verdict; looked at where a model refuses.
+    `is_answerable`: whether the sources answer by the product's own verdict; looked at where a model refuses. `line`:
+    what stands above a quoted answer.
 
     Raises ModelUnavailableError for strict clients only.
     """
@@ -73,6 +76,7 @@ async def generate(
         whole_versions=state.whole_versions,
         earlier_question=verdict.earlier_question,
     )
+    request = below_line(line, request)
     if verdict.is_quoted:
         generator = model_registry.extractive_generator()
     writer = AnswerWriter(

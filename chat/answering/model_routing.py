@@ -7,6 +7,7 @@ from dataclasses import replace
 from decimal import Decimal
 
 from chat.answering.answer_config import AnswerConfig
+from chat.answering.answer_language import model_question
 from chat.answering.attached_files import AttachedSubject
 from chat.answering.context import AnswerContext
 from chat.answering.facts import AnswerFacts
@@ -54,7 +55,8 @@ async def route_generation(
     options = context.config.options
     messages: tuple[ChatMessage, ...] = ()
     if model_registry.chat_model() is not None:
-        messages = await run_cpu(build_messages, context, query, sources, critique=critique, files=files, facts=facts)
+        text = model_question(context, query)
+        messages = await run_cpu(build_messages, context, text, sources, critique=critique, files=files, facts=facts)
     request = GenerationRequest(
         question=query,
         sources=tuple(sources),

@@ -15,6 +15,7 @@ from chat.answering.cache import WAIT_SECONDS, from_cache, is_cacheable, through
 from chat.answering.cache_key import cache_key, understand_by_rules
 from chat.answering.context import AnswerContext
 from chat.answering.facts import AnswerFacts, answer_facts, join_facts, without_facts
+from chat.answering.former_values import lacks_former
 from chat.answering.generation import (
     generate,
     raise_if_degraded,
@@ -51,6 +52,7 @@ from chat.answering.streaming import DOUBTED, Draft
 from chat.answering.whole_documents import sources_to_sum_up, summary_verdict
 from chat.answering.whole_editions import complete_editions
 from chat.answering.wide_judgement import judge_widely
+from chat.answering.wished_sources import in_language
 from chat.concurrency.executors import run_cpu, run_db
 from chat.selectors import citations_still_askable
 from chat.types import AnswerRecord
@@ -139,6 +141,8 @@ async def answer_from_sources(
         state = replace(state, sources=without_facts(state.sources))
     outcome, options, sources = ports.main_search(state), context.config.options, state.sources
     introduction = files.introduction() if files is not None else ""
+    state, outcome, line = await in_language(context, state, outcome)
+    sources = state.sources
     await ports.report_context(len(sources), ports.other_forms(state.standalone))
     is_wish = files is None and wants_summary(state.query)
     whole = await sources_to_sum_up(context, state) if is_wish else ()
@@ -153,6 +157,8 @@ async def answer_from_sources(
     may_widen = not verdict.is_answerable and verdict.missing is None
     if may_widen and (wide := await judge_widely(context, without_further(state), outcome)) is not None:
         state, outcome, verdict, sources = wide.state, wide.outcome, wide.verdict, wide.state.sources
+    if verdict.is_answerable and files is None and await lacks_former(context, state.query, sources):
+        verdict = Verdict(is_answerable=False)
     if not verdict.is_answerable and files is not None:
         sources = tuple(files.closest_first(sources))
     is_stated = facts is not None and bool(facts.stated)
@@ -177,7 +183,7 @@ async def answer_from_sources(
     state = await complete_tables(context, state)
     if asks_changes(question_core(state.query)):
         state = await complete_editions(context, state)
-    draft = await generate(context, ports, state, verdict, is_answerable=own_verdict, files=files)
+    draft = await generate(context, ports, state, verdict, is_answerable=own_verdict, files=files, line=line)
     llm = ports.stage_ports.llm if options.judge_support and not verdict.is_quoted else None
     record = await ground_draft(
         context, draft, state, outcome, llm=llm, files=files, facts=facts, is_summary=bool(whole)

@@ -119,12 +119,16 @@ def _copy(target: str, rows: Iterable[Sequence[bytes]]) -> None:
 
 
 def _rotated(rows: Sequence[EntryRow]) -> list[tuple[FloatArray, int]]:
-    """The coarse vector of each row, float32[384], and the number of its rotation."""
+    """The coarse vector of each row, float32[384], and the number of its rotation.
+
+    Of the whole vector as it is stored, in 16 bits: an entry that is copied or rotated anew gets the same one.
+    """
     found: dict[int, tuple[FloatArray, int]] = {}
     for tenant, model in {(row.tenant_id, row.embedding_model) for row in rows}:
         mine = [at for at, row in enumerate(rows) if (row.tenant_id, row.embedding_model) == (tenant, model)]
         rotation = rotation_for_new(tenant_id=tenant, model=model)
-        vectors = coarse_vectors(np.stack([rows[at].vector for at in mine]), rotation=rotation, model=model)
+        stored = np.stack([rows[at].vector for at in mine]).astype(np.float16).astype(np.float32)
+        vectors = coarse_vectors(stored, rotation=rotation, model=model)
         found.update((at, (vector, rotation)) for at, vector in zip(mine, vectors, strict=True))
     return [found[at] for at in range(len(rows))]
 

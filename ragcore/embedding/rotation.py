@@ -66,5 +66,10 @@ def packaged_projection(model: str, number: int) -> FloatArray:
 
 
 def project(vectors: FloatArray, projection: FloatArray | None) -> FloatArray:
-    """float32[n, 384]: the shorter vectors; without a projection the first 384 numbers."""
-    return vectors[:, :PREFIX] if projection is None else np.asarray(vectors @ projection, dtype=np.float32)
+    """float32[n, 384]: the shorter vectors; without a projection the first 384 numbers.
+
+    Summed in 64 bits: in 32 a row would depend in its last bits on how many others are projected with it.
+    """
+    if projection is None:
+        return vectors[:, :PREFIX]
+    return np.asarray(vectors.astype(np.float64) @ projection.astype(np.float64), dtype=np.float32)

@@ -3,19 +3,22 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import takewhile
 
+from ragcore.extractive.choice import prefer_full_coverage
 from ragcore.extractive.formatting import Wording, cite, join_cited, supplement, table
 from ragcore.extractive.lookup_table import is_asked_by_group
-from ragcore.extractive.sentence_model import refers_back
+from ragcore.extractive.sentence_model import SentenceFeatures, chances_of, refers_back
 from ragcore.extractive.sentences import Statement
 from ragcore.ports import FloatArray, Tokenizer
 from ragcore.text.markdown import tables
 from ragcore.text.scripts import columns
 from ragcore.text.tokenise import stop_words
 from ragcore.types import Source
+
+Scored = Callable[[str, Sequence[Statement]], tuple[SentenceFeatures, FloatArray]]
 
 MAX_ROWS = 8
 MOST_JOINED_ROWS = 12  # of several tables
@@ -99,6 +102,18 @@ def _by_codes(things: Sequence[Thing], tokenizer: Tokenizer) -> tuple[Thing, Thi
         return things[0], things[1]
     first, second = (Thing(code, frozenset(tokenizer.words(code))) for code in codes)
     return first, second
+
+
+def comparison_block(
+    question: str, statements: Sequence[Statement], scored: Scored, tokenizer: Tokenizer, words: Wording
+) -> str | None:
+    """The table that compares the things which a question names; None where there is none."""
+    things = find_compared(question, tokenizer)
+    if things is None:
+        return None
+    features, scores = scored(question, statements)
+    chances = chances_of(prefer_full_coverage(scores, features))
+    return compare_in_table(things, question, statements, chances, tokenizer, words)
 
 
 def compare_in_table(

@@ -13,6 +13,7 @@ from ragcore.extractive.sections import SectionAnswer
 from ragcore.extractive.sentences import STEP, Statement
 from ragcore.extractive.steps import Procedure
 from ragcore.text.code_blocks import code_blocks, joined_texts, without_blocks
+from ragcore.text.former_values import former_spans, names_former
 from ragcore.text.question_type import wanted
 from ragcore.text.scripts import cjk_share, columns, is_traditional, language_of, language_tag
 from ragcore.text.sentences import split_sentences
@@ -315,10 +316,13 @@ def with_figure(question: str, text: str) -> str:
         return text
     pattern = TIME if kind == "time" else _FIGURE
     question_digits = set(_DIGITS.findall(question))
+    former, is_former = former_spans(text), names_former(question)
     figures = [
         m
         for m in pattern.finditer(text)
-        if (digits := set(_DIGITS.findall(m.group()))) and not digits <= question_digits
+        if any(start <= m.start() < end for start, end in former) == (is_former and bool(former))
+        and (digits := set(_DIGITS.findall(m.group())))
+        and not digits <= question_digits
     ]
     if len(figures) != 1:
         return text

@@ -34,12 +34,12 @@ from ragcore.extractive.choice import (
 )
 from ragcore.extractive.choice_blocks import beside_row_blocks, beside_runs, supplement_blocks, whole_list_blocks
 from ragcore.extractive.code_quotes import asked_code, asks_code, gives_code, with_code_set, without_other_code
-from ragcore.extractive.comparison import asks_choice, compare_in_table, find_compared
+from ragcore.extractive.comparison import asks_choice, comparison_block
 from ragcore.extractive.contrasts import by_side
 from ragcore.extractive.direct_answers import direct_block
 from ragcore.extractive.document_wish import asks_document, wants_version_of, without_document_wish
 from ragcore.extractive.edition_changes import changes_block
-from ragcore.extractive.editions import current_first, less_of_older, older_editions
+from ragcore.extractive.editions import current_first, older_editions
 from ragcore.extractive.focus import point_worth
 from ragcore.extractive.formatting import (
     Wording,
@@ -55,6 +55,7 @@ from ragcore.extractive.formatting import (
     with_source_language,
     wording_for,
 )
+from ragcore.extractive.former_values import by_time, plain_quotes
 from ragcore.extractive.named import (
     about_codes,
     about_named,
@@ -169,7 +170,7 @@ class ExtractiveGenerator:
         self, question: str, request: GenerationRequest, statements: Sequence[Statement], words: Wording
     ) -> list[str]:
         """The answer in the form that was asked for; a report unless it is to be short or close to the sources."""
-        blocks = self._answer(without_document_wish(question), request, statements, words)
+        blocks = plain_quotes(question, self._answer(without_document_wish(question), request, statements, words))
         is_long = asks_document(question) and sum(map(len, blocks)) > POINTED_CHARACTERS
         if (is_long or request.style in ("simple", "precise")) and blocks:
             remark = [block for block in blocks[:1] if is_side_line(block, words)]
@@ -214,7 +215,7 @@ class ExtractiveGenerator:
             return [block]
         kind = question_type(question)
         is_comparison = kind == "comparison" or asks_choice(question)
-        if is_comparison and (block := self._comparison(question, sentences, words)):
+        if is_comparison and (block := comparison_block(question, sentences, self._scored, self._tokenizer, words)):
             return [block]
         statements = [statement for statement in statements if not is_mail_head(statement)] or statements
         older = older_editions(sources)
@@ -229,7 +230,7 @@ class ExtractiveGenerator:
         statements = without_bare_names(question, statements, self._tokenizer)
         features, scores = self._scored(question, statements, request.earlier_question)
         scores = scores + quantity_odds(question, statements) + gives_code(question, statements, self._tokenizer)
-        scores = less_of_older(question, statements, lift_reasons(question, statements, scores), older)
+        scores = by_time(question, statements, lift_reasons(question, statements, scores), older, self._tokenizer)
         if (record := find_record(question, statements, scores, self._tokenizer, every=every)) is not None:
             return [found_rows_block(record, words)]
         side = by_side(question, statements, scores, self._tokenizer)
@@ -278,7 +279,7 @@ class ExtractiveGenerator:
         statements, kind = features.statements, question_type(question)
         if covering := find_covering_rows(question_core(question), statements, self._tokenizer):
             return [found_rows_block(covering, words)]
-        choice = self._choice(question, statements, scores, titles)
+        choice = self._choice(question, features, scores, titles)
         if choice.best.is_code and asks_code(question):
             return [passage_block(asked_code(choice, statements, scores), words)]
         wants_list = kind == "process" or cue_kind(question) == "list" or asks_several(question)
@@ -309,9 +310,10 @@ class ExtractiveGenerator:
         return [*lead, passage_block(with_tables(core, statements), words), *supplement_blocks(choice, words)]
 
     def _choice(
-        self, question: str, statements: Sequence[Statement], scores: FloatArray, titles: frozenset[str]
+        self, question: str, features: SentenceFeatures, scores: FloatArray, titles: frozenset[str]
     ) -> SentenceChoice:
         """The likeliest sentences; more from the other language, where it is less certain which of them answers."""
+        statements = features.statements
         limits = replace(self._limits, most_columns=NAMED_COLUMNS) if titles else self._limits
         if are_foreign(question, [statements[int(scores.argmax())]]).any():
             limits = limits.more(sentences=MORE_ACROSS, columns=MORE_COLUMNS)
@@ -332,15 +334,6 @@ class ExtractiveGenerator:
 
     def _scores(self, question: str, statements: Sequence[Statement]) -> FloatArray:
         return self._scored(question, statements)[1]
-
-    def _comparison(self, question: str, statements: Sequence[Statement], words: Wording) -> str | None:
-        """The table that compares the things which a question names; None where there is none."""
-        things = find_compared(question, self._tokenizer)
-        if things is None:
-            return None
-        features, scores = self._scored(question, statements)
-        chances = chances_of(prefer_full_coverage(scores, features))
-        return compare_in_table(things, question, statements, chances, self._tokenizer, words)
 
     def _explanation(
         self,
@@ -381,6 +374,6 @@ class ExtractiveGenerator:
             for s in with_tables(runs, statements)
         ]
         lead = [f"**{words.closest}**\n\n"] if sum(chances[id(s)] for s in runs) < DOUBTFUL else []
-        missing = beside_runs(question, runs, statements, chances)
+        missing = beside_runs(question, runs, statements, chances, np.ones(len(statements), np.bool_))
         beside = [supplement([[s] for s in missing], words)] if missing else []
         return [*lead, passage_block(quoted_runs, words), *beside] if quoted_runs else []

@@ -51,6 +51,18 @@ _BARE_EN = re.compile(
     r"|why(?: is (?:that|this|it))?",
     re.IGNORECASE,
 )
+LONG_MESSAGE = 4  # sentences beside courtesies, from which a message tells a story around its question
+MOST_OF_MESSAGE = 0.7  # of its columns, that the question may have of a message with a story
+_OPENING_ZH = re.compile(rf"^(?:{_COURTESY_ZH.pattern}[，,！!。~～]*)+")
+_OPENING_EN = re.compile(r"^(?:so|and|but|now|well|anyway|my question is|the question is)\b[,:]?\s+", re.IGNORECASE)
+_REFERS_EN = re.compile(
+    r"\b(?:it|its|that|this|they|them|those|these)\b(?!\s+(?:possible|allowed|necessary)\b)", re.IGNORECASE
+)
+_SERVICE = re.compile(
+    r"\b(?:work|employ|service|join|been (?:here|with))\w*\b[^.]{0,60}\b\d+ years?\b"
+    r"|(?:工作|入职|工龄|司龄)[^。，]{0,8}\d+\s?年",
+    re.IGNORECASE,
+)
 _CLAUSE_EN = re.compile(r"[,.;:!?]\s+")
 _TURN_EN = re.compile(r"\b(?:but|however|though)\b\s*", re.IGNORECASE)
 _LEANS_EN = re.compile(r"\b(?:it|its|that|this|they|them|there|those|these|one)\b", re.IGNORECASE)
@@ -74,6 +86,42 @@ def question_core(text: str) -> str:
         return _TURN_EN.split(before[-1])[-1].strip()
     parts = [part for sentence in split_sentences(text) if (part := sentence.strip()) and not _COURTESY_EN.match(part)]
     return " ".join(_asking(parts, _ASKS_EN, _LEANS_EN.search)) or text
+
+
+@lru_cache(maxsize=KEPT_QUESTIONS)
+def message_question(text: str) -> str:
+    """The sentences of a long message that ask, which are searched and answered as if they had been written alone.
+
+    With the sentence that has the only code, and the one with the asker's years of service. The text itself where it
+    has few sentences beside courtesies, where none asks, and where the first one that asks leans on the story.
+    """
+    parts = [part for sentence in split_sentences(text) if (part := _without_courtesy(sentence))]
+    if len(parts) < LONG_MESSAGE:
+        return text
+    asking = [at for at, part in enumerate(parts) if part.endswith(("?", "？"))]
+    if not asking:
+        asks = _ASKS_ZH if language_of(text) == "zh" else _ASKS_EN
+        asking = [at for at, part in enumerate(parts) if asks.search(part)][-1:]
+    if not asking:
+        return text
+    leans = _LEANS_ZH.match if language_of(text) == "zh" else _REFERS_EN.search
+    if leans(parts[asking[0]]):
+        return text
+    story = [part for at, part in enumerate(parts) if at not in asking]
+    questions = [parts[at] for at in asking]
+    of_asker = [part for part in story if _SERVICE.search(part)][:1]
+    chosen = [*_with_codes(story, questions), *of_asker, *questions]
+    core = " ".join(dict.fromkeys(chosen))
+    return core if columns(core) <= MOST_OF_MESSAGE * columns(text) else text
+
+
+def _without_courtesy(sentence: str) -> str:
+    """A sentence without the courtesies that it begins with; "" for one that is nothing else."""
+    text = sentence.strip()
+    if _COURTESY_EN.match(text) and not text.endswith("?"):
+        return ""
+    plain = _OPENING_ZH.sub("", text) if language_of(text) == "zh" else _OPENING_EN.sub("", text)
+    return plain if plain.strip(" ，,。.!！~～?？") else ""
 
 
 def _asking(parts: Sequence[str], asks: re.Pattern[str], leans: Callable[[str], object]) -> Sequence[str]:

@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from itertools import takewhile
 
 from ragcore.ports import Tokenizer
+from ragcore.understanding.answer_language import resolve_answer_wish
 from ragcore.understanding.chinese_mentions import (
     Unit,
     answer_mentions,
@@ -18,6 +19,7 @@ from ragcore.understanding.chinese_mentions import (
 from ragcore.understanding.code_swaps import swap_code
 from ragcore.understanding.mentions import Attention, Kind, Resolution, find_enumeration
 from ragcore.understanding.totals import total_of_earlier
+from ragcore.understanding.value_times import resolve_value_time
 from ragcore.understanding.words import alternatives, entries
 
 _NOUN = alternatives("chinese", "nouns")
@@ -87,6 +89,8 @@ def _resolve(text: str, attention: Attention, earlier: str, last: tuple[str, str
     if text.strip("，。！!~ ") in entries("chinese", "closings"):
         return Resolution(text)
     steps: tuple[Callable[[], Resolution | None], ...] = (
+        lambda: resolve_answer_wish(text, earlier),
+        lambda: resolve_value_time(text, earlier),
         lambda: _why(text, earlier, last),
         lambda: _and_that(text, earlier, attention, tokenizer),
         lambda: _nth(text, last),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping, Sequence
 
+from ragcore.understanding.answer_language import resolve_answer_wish
 from ragcore.understanding.code_swaps import swap_code
 from ragcore.understanding.english_answers import answer_mentions
 from ragcore.understanding.english_ellipsis import (
@@ -28,6 +29,7 @@ from ragcore.understanding.english_pronouns import resolve_pronouns
 from ragcore.understanding.english_roles import name_role
 from ragcore.understanding.mentions import Attention, Kind, Mention, Resolution, find_enumeration
 from ragcore.understanding.totals import total_of_earlier
+from ragcore.understanding.value_times import resolve_value_time
 from ragcore.understanding.words import alternatives, entries
 
 _THINGS: Mapping[Kind, float] = {"thing": 1.0, "unknown": 1.0, "plural": 0.8, "person": 0.8, "place": 0.5}
@@ -101,6 +103,8 @@ def track_attention(turns: Sequence[tuple[str, str]]) -> tuple[Attention, str]:
 def _resolve(text: str, attention: Attention, earlier: str, before: tuple[str, str]) -> Resolution:
     """One question after `before`, whose question is `earlier` in its standalone form."""
     steps: tuple[Callable[[], Resolution | None], ...] = (
+        lambda: resolve_answer_wish(text, earlier),
+        lambda: _before_or_after(text, earlier) or resolve_value_time(text, earlier),
         lambda: resolve_bare_question(text, earlier, before[1]) if earlier or before[1] else None,
         lambda: resolve_what_about(text, earlier, attention),
         lambda: _indifferent(text, before),
@@ -182,8 +186,6 @@ def _indifferent(text: str, before: tuple[str, str]) -> Resolution | None:
 
 def resolve_what_about(text: str, earlier: str, attention: Attention) -> Resolution | None:
     """The earlier question with one part of it changed; None for a question of another form."""
-    if turned := _before_or_after(text, earlier):
-        return turned
     match = _ABOUT.match(text)
     if match and earlier and (swapped := swap_code(match["what"], earlier)):
         return Resolution(swapped, ("what about",), True)

@@ -11,21 +11,13 @@ from typing import Literal, get_args
 
 from ragcore.ports import Tokenizer
 from ragcore.text.matching import keywords
-from ragcore.text.normalise import normalise_query
 from ragcore.text.word_lists import read_section_lines
+from ragcore.understanding.phrases import phrase_pattern, phrase_text
 
 Courtesy = Literal["thanks", "farewells", "greetings"]  # sections of greetings.txt; the first one of a text counts
 Subject = Literal["conversation", "assistant"]  # sections of whole questions
 SmallTalk = Courtesy | Subject
 MAX_CHARACTERS = 120  # nobody greets longer
-_BRACKETS = {"(": "(?:", ")": ")", "[": "(?:", "]": ")?", "|": "|", "?": "?"}
-_NOISE = re.compile(r"[^\w\s]+")
-_SYNTAX = re.compile(r"[()\[\]|?]|\s+|[^()\[\]|?\s]+")
-_TRADITIONAL = (
-    "謝谢 們们 嗎吗 見见 囉啰 麼么 問问 題题 說说 話话 對对 談谈 總总 結结 討讨 論论 內内 個个 煩烦 剛刚 過过 還还 "
-    "請请 給给 幫帮 歸归 納纳 顧顾 複复 復复 啟启 會会 這这 關关 於于 講讲 訴诉 幾几 數数 聽听 麗丽 後后 開开"
-)
-_SIMPLIFIED = str.maketrans({pair[0]: pair[1] for pair in _TRADITIONAL.split()})
 
 
 def needs_retrieval(text: str) -> bool:
@@ -38,7 +30,7 @@ def needs_retrieval(text: str) -> bool:
 
 def small_talk_kind(text: str) -> SmallTalk | None:
     """What a text without a question for the knowledge base is; None for any other text."""
-    plain = _plain(text)
+    plain = phrase_text(text)
     if not plain or len(plain) > MAX_CHARACTERS:
         return None
     kinds = _courtesies(plain)
@@ -49,14 +41,8 @@ def small_talk_kind(text: str) -> SmallTalk | None:
 
 def may_be_small_talk(text: str, tokenizer: Tokenizer) -> bool:
     """Whether every keyword is a word of talk about talk: then a language model may say that nothing is to be found."""
-    words = keywords(_plain(text), tokenizer)
+    words = keywords(phrase_text(text), tokenizer)
     return len(text) <= MAX_CHARACTERS and all(word in _talk() for word in words)
-
-
-def _plain(text: str) -> str:
-    """Lower case, punctuation and pictures as single spaces, simplified where a line needs it."""
-    folded = normalise_query(text).lower().replace("’", "'").translate(_SIMPLIFIED)
-    return normalise_query(_NOISE.sub(" ", folded))
 
 
 @cache
@@ -88,29 +74,18 @@ def _longest(section: str, plain: str, at: int) -> int:
 
 @cache
 def _lines(section: str) -> tuple[re.Pattern[str], ...]:
-    return tuple(re.compile(rf"{_pattern(line)}\s*") for line in _section(section))
+    return tuple(re.compile(rf"{phrase_pattern(line)}\s*") for line in _section(section))
 
 
 @cache
 def _about(subject: Subject) -> re.Pattern[str]:
     """A question about this, with greetings before it and fillers around it."""
-    fillers, greetings, lines = ("|".join(map(_pattern, _section(name))) for name in ("fillers", "greetings", subject))
+    fillers, greetings, lines = (
+        "|".join(map(phrase_pattern, _section(name))) for name in ("fillers", "greetings", subject)
+    )
     return re.compile(rf"(?:(?:{fillers}|{greetings})\s*){{0,3}}(?:{lines})(?:\s*(?:{fillers})){{0,3}}\s*")
 
 
 @cache
 def _talk() -> frozenset[str]:
     return frozenset(word for line in _section("talk") for word in line.split())
-
-
-def _pattern(line: str) -> str:
-    """A line of the data file as a pattern; words of Latin script are whole words, spaces may be several or none."""
-    return "".join(_piece(piece) for piece in _SYNTAX.findall(line))
-
-
-def _piece(piece: str) -> str:
-    if piece in _BRACKETS:
-        return _BRACKETS[piece]
-    if piece.isspace():
-        return r"\s*"
-    return rf"\b{re.escape(piece)}\b" if piece.isascii() else re.escape(piece)

@@ -10,10 +10,12 @@ from typing import Literal
 from ragcore.ports import Tokenizer
 from ragcore.text.matching import keywords, written_keywords
 from ragcore.text.normalise import normalise_query
+from ragcore.text.question_core import message_question
 from ragcore.text.scripts import language_of
 from ragcore.types import Profile
 from ragcore.types.answering import Question, Turn
 from ragcore.understanding import chinese, english
+from ragcore.understanding.answer_language import SIGN, wish_in_conversation
 from ragcore.understanding.chinese_mentions import question_mentions as chinese_question_mentions
 from ragcore.understanding.dates import resolve_dates
 from ragcore.understanding.english_mentions import names
@@ -63,10 +65,11 @@ class Standalone:
 def standalone_by_rules(question: Question, tokenizer: Tokenizer) -> Standalone:
     """What is left open by the words of a question is filled in from its conversation, its day and its asker.
 
-    A question without a sign of dependence stays as it is. "history" is in `depends_on` only with earlier turns.
+    Of a long message the part that asks is read. A question without a sign of dependence stays as it is. "history" is
+    in `depends_on` only with earlier turns.
     """
     turns = _spoken(question, EARLIER_TURNS)
-    whose = resolve_user_profile(question.text, question.profile)
+    whose = resolve_user_profile(message_question(question.text), question.profile)
     when = resolve_dates(whose.text, question.today)
     resolution = _resolve(when.text, turns, tokenizer) if turns else Resolution(when.text)
     depends: dict[Dependence, bool] = {
@@ -86,7 +89,8 @@ def standalone_by_rules(question: Question, tokenizer: Tokenizer) -> Standalone:
 
 def _spoken(question: Question, most: int) -> list[tuple[str, str]]:
     """The latest turns as (question, answer), oldest first; questions with single spaces, which forms take over."""
-    return [(normalise_query(turn.question), turn.answer) for turn in question.history[-most:]] if most else []
+    turns = question.history[-most:] if most else ()
+    return [(message_question(normalise_query(turn.question)), turn.answer) for turn in turns]
 
 
 def topics(turns: Sequence[tuple[str, str]], tokenizer: Tokenizer) -> list[str]:
@@ -105,6 +109,8 @@ def names_of(text: str, tokenizer: Tokenizer) -> list[str]:
 
 
 def _resolve(text: str, turns: Sequence[tuple[str, str]], tokenizer: Tokenizer) -> Resolution:
+    if wish_in_conversation(text, [question for question, _answer in turns]) is not None:
+        return Resolution(_understood(turns, tokenizer), (SIGN,), True)
     language = language_of(text)
     if language == "zh" or (language == "other" and language_of(turns[-1][0]) == "zh"):
         return chinese.resolve_references(text, turns, tokenizer)
@@ -210,7 +216,11 @@ def within_conversation(query: str, question: Question, tokenizer: Tokenizer) ->
 
 
 def _understood(turns: Sequence[tuple[str, str]], tokenizer: Tokenizer) -> str:
-    """The last question of some turns in its standalone form."""
+    """The last question of some turns in its standalone form; a wish for another language is none."""
+    questions = [question for question, _answer in turns]
+    while wish_in_conversation(questions[-1], questions[:-1]) is not None:
+        questions.pop()
+    turns = turns[: len(questions)]
     if language_of(turns[-1][0]) == "zh":
         return chinese.track_attention(turns, tokenizer)[1]
     return english.track_attention(turns)[1]

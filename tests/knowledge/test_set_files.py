@@ -30,6 +30,7 @@ from knowledge.models import (
     ChunkEdit,
     Document,
     DocumentRelation,
+    IndexEntry,
     KnowledgeSet,
     LexiconVersion,
     SetFile,
@@ -97,6 +98,13 @@ def told(record: AnswerRecord) -> tuple[Any, ...]:
     """The text of an answer, and which documents it cites where."""
     cited = [one for one in record.citations if one.cited]
     return record.text, [(one.number, one.external_id, one.position, one.segment) for one in cited]
+
+
+def coarse_of(knowledge_set: KnowledgeSet) -> dict[tuple[str, int, str], list[float]]:
+    """The short vectors that a search compares, to the last bit, by document, passage and representation."""
+    entries = IndexEntry.objects.filter(version__document__sets=knowledge_set).select_related("chunk")
+    rows = entries.values_list("version__document__external_id", "chunk__ordinal", "representation", "coarse")
+    return {(name, ordinal, kind): list(coarse) for name, ordinal, kind, coarse in rows}
 
 
 def exported(owner: Any, knowledge_set: KnowledgeSet) -> Path:
@@ -191,6 +199,7 @@ def test_the_same_questions_get_the_same_answers_in_another_tenant(owner, plans,
 
     assert embedded == []
     assert made.tenant == there.tenant
+    assert coarse_of(made) == coarse_of(plans)
     assert [told(ask(there, question, sets=(made.pk,))) for question in QUESTIONS] == before
     assert sum(bool(citations) for _answer, citations in before) > len(QUESTIONS) // 2
     assert [*totals_drift(), *frequencies_drift(), *passages_drift(), *incomplete_documents()] == []

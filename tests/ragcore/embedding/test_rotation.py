@@ -93,3 +93,15 @@ def test_a_fitted_projection_finds_more_of_the_nearest_than_the_prefix():
 
     assert recall(fitted) > recall(np.eye(64, 32, dtype=np.float32)) + 0.1
     assert recall(fitted) > 0.9
+
+
+def test_a_vector_is_shortened_alike_alone_and_among_others():
+    random = np.random.default_rng(4)
+    vectors = random.normal(size=(67, 768)).astype(np.float32)
+    projection = random.normal(size=(768, 384)).astype(np.float32)
+
+    together = project(vectors, projection)
+
+    assert all(
+        np.array_equal(project(vector[None], projection)[0], row) for vector, row in zip(vectors, together, strict=True)
+    )

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ragcore.text.question_core import question_core
+from ragcore.text.question_core import message_question, question_core
 
 
 @pytest.mark.parametrize(
@@ -55,3 +55,37 @@ def test_what_is_left_is_part_of_the_message(message):
 @given(st.text(alphabet="abc ?.水泵多少，。", max_size=80))
 def test_the_core_of_a_core_is_itself_or_less(message):
     assert len(question_core(question_core(message))) <= len(question_core(message))
+
+
+@pytest.mark.parametrize(
+    ("message", "question"),
+    [
+        (
+            "Hi all! I am new in the yard. Ben showed me the crane yesterday. We want to lift more next week. "
+            "My boss is away. How much can the crane lift? Thanks a lot!",
+            "How much can the crane lift?",
+        ),
+        (
+            "您好，我上周搬了工位。东西都收在一个箱子里。结果钥匙找不到了。同事也帮我找过。请问钥匙丢了收多少钱？多谢！",
+            "钥匙丢了收多少钱？",
+        ),
+        (
+            "The pump stopped in hall 4. The panel shows E77. We started again twice. The lamp is red. What now?",
+            "The panel shows E77. What now?",
+        ),
+    ],
+)
+def test_of_a_long_message_the_sentences_that_ask_are_read(message, question):
+    assert message_question(message) == question
+
+
+@pytest.mark.parametrize(
+    "message",
+    [
+        "How heavy is it?",
+        "We have a dock. It is old. It was mended in May. My boss likes it. Is it still covered?",
+        "你好，我累计工作满12年了，到公司刚满两年，想咨询下我今年一共能休几天年假，谢谢！",
+    ],
+)
+def test_a_short_message_and_one_that_leans_on_its_story_stay_whole(message):
+    assert message_question(message) == message

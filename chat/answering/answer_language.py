@@ -1,0 +1,36 @@
+"""A wish for the answer before in another language, and the line above an answer that is not translated."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from chat.answering.context import AnswerContext
+from knowledge import model_registry
+from ragcore.ports import AnswerPart, GenerationRequest
+from ragcore.text.question_core import message_question
+from ragcore.types import Language
+from ragcore.understanding.answer_language import wish_in_conversation
+
+
+def wished_language(context: AnswerContext) -> Language | None:
+    """The language in which the message wants the answer before; None where it wants none, or a model can translate."""
+    if not context.history or model_registry.chat_model() is not None:
+        return None
+    return wish_in_conversation(context.question.text, [turn.question for turn in context.history])
+
+
+def model_question(context: AnswerContext, question: str) -> str:
+    """The question for a language model: with the wish for another language, and of a long message all that it says."""
+    questions = [turn.question for turn in context.history]
+    if questions and wish_in_conversation(context.question.text, questions) is not None:
+        return f"{question} ({context.question.text})"
+    return context.question.text if question == message_question(context.question.text) else question
+
+
+def below_line(line: str, request: GenerationRequest) -> GenerationRequest:
+    """The request with a line above the answer; as it is where the line is empty."""
+    if not line:
+        return request
+    sources = (*request.sources, *request.further_sources)
+    first, *others = request.parts or (AnswerPart(question=request.question, sources=sources),)
+    return replace(request, parts=(replace(first, lead=f"{line}{first.lead}"), *others))
