@@ -54,6 +54,7 @@ class MailConnector(Connector):
 
     kind = "mail"
     label = _("Mail (IMAP)")
+    summary = _("Messages of a mailbox with their attachments.")
     location_help = _(
         "Such as imaps://mail.example.com, or imap://mail.example.com with STARTTLS. "
         "User name and password stand under Access."

@@ -6,8 +6,8 @@ import sys
 import pytest
 
 from ragcore import parsing
-from ragcore.errors import CorruptDocumentError, EmptyDocumentError, UnsupportedFormatError
-from ragcore.parsing import MEDIA_TYPE_ENDINGS, SUPPORTED_FORMATS, parse, parser_for
+from ragcore.errors import CorruptDocumentError, EmptyDocumentError
+from ragcore.parsing import MEDIA_TYPE_ENDINGS, SUPPORTED_FORMATS, UnsupportedFormatError, parse, parser_for
 
 
 @pytest.mark.parametrize("ending", SUPPORTED_FORMATS)
