@@ -252,7 +252,7 @@ def upload_view(request: HttpRequest) -> HttpResponseBase:
         **_recent(request),
         "title": _("Upload documents"),
         "sets": set_choice_rows(sets),
-        "chosen": sets_ticked(user=admin_user(request), sets=sets, requested=ids_of(request.GET.getlist("set"))),
+        "chosen": sets_ticked(sets, requested=ids_of(request.GET.getlist("set"))),
         "formats": readable_formats(),
         "format_endings": [(gettext(label), endings) for label, endings in FORMAT_ENDINGS.items()],
         "clearances": ClearanceLevel.choices,

@@ -10,8 +10,7 @@ from django import forms
 from django.template.loader import render_to_string
 from django.utils.safestring import SafeString, mark_safe
 
-from accounts.models import User
-from knowledge.models import IngestJob, KnowledgeSet
+from knowledge.models import KnowledgeSet
 
 TEMPLATE = "admin/knowledge/set_choice.html"
 
@@ -30,18 +29,13 @@ def set_choice_rows(sets: Iterable[KnowledgeSet]) -> list[SetChoiceRow]:
     return [SetChoiceRow(id=row.pk, name=row.shown_name, axis=str(row.get_axis_display())) for row in sets]
 
 
-def sets_ticked(*, user: User, sets: Collection[KnowledgeSet], requested: Collection[int]) -> set[int]:
-    """What an upload begins with: the sets of the address, the only one, those of the person's last upload, or none."""
+def sets_ticked(sets: Collection[KnowledgeSet], *, requested: Collection[int]) -> set[int]:
+    """What an upload begins with: the sets of the address, or the only one, or none.
+
+    The script of the page ticks the ones that the person used last in this browser, where nothing else is ticked.
+    """
     ids = {row.pk for row in sets}
-    if requested:
-        return ids & set(requested)
-    if len(ids) == 1:
-        return ids
-    of_person = IngestJob.objects.filter(created_by=user, kind=IngestJob.Kind.UPLOAD).order_by("-id")
-    last = of_person.values_list("pk", flat=True).first()
-    if last is None:
-        return set()
-    return ids & set(KnowledgeSet.objects.filter(documents__versions__items__job=last).values_list("pk", flat=True))
+    return ids if len(ids) == 1 else ids & set(requested)
 
 
 class SetChoiceInput(forms.CheckboxSelectMultiple):

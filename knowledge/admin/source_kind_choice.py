@@ -52,6 +52,7 @@ class KindSelect(UnfoldAdminSelectWidget):  # type: ignore[misc]  # the theme ha
         credentials = connector.credential_fields if connector else ()
         takes = {
             "listed": value in LISTED_KINDS,
+            "host": value in LISTED_KINDS and value != Kind.FOLDER,
             "login": any("user" in fields for fields in credentials),
             "secret": bool(credentials) or value == Kind.WEBHOOK,
             "webhook": any("webhook" in fields for fields in credentials),

@@ -5,7 +5,7 @@ literals and in this order:
 
     formats = (".html", ".htm")               # file name endings with the dot, lower case
     media_types = {"text/html": ".html"}      # optional: the ending for content that arrives without a usable name
-    label = _("HTML")                         # what people call these files
+    label = _("HTML")                         # optional: what people call these files
 
 Nothing else registers it. The declarations are read from the source text, because importing a parser imports its
 library: the web process needs the list of formats and no library, and each file may be parsed in a fresh process that
@@ -35,7 +35,7 @@ _FOLDER = Path(__file__).parent
 _PARSER_CLASS = re.compile(
     r"^class (?P<name>\w+).*\n(?:(?!\S).*\n)*?"
     r"    formats = (?P<formats>\([^)]*\))\n(?:    media_types = (?P<media_types>\{[^}]*\})\n)?"
-    r"    label = _\(\"(?P<label>[^\"]*)\"\)\n",
+    r"(?:    label = _\(\"(?P<label>[^\"]*)\"\)\n)?",
     re.MULTILINE,
 )
 
@@ -71,7 +71,7 @@ def _declarations() -> Iterator[_Declaration]:
         module = ".".join((__name__, *path.relative_to(_FOLDER).with_suffix("").parts))
         for match in _PARSER_CLASS.finditer(source):
             formats, media_types = ast.literal_eval(match["formats"]), ast.literal_eval(match["media_types"] or "{}")
-            yield _Declaration(module, match["name"], formats, media_types, match["label"])
+            yield _Declaration(module, match["name"], formats, media_types, match["label"] or formats[0].strip("."))
 
 
 _PARSERS = {ending: declared for declared in _declarations() for ending in declared.formats}

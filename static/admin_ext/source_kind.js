@@ -29,10 +29,13 @@ function cards(select) {
       const words = made("span", {}, made("strong", { textContent: option.textContent }), made("small", { textContent: option.dataset.summary }));
       box.append(made("label", { className: "rs-kind-card" }, radio, words));
     }
-    group.append(made("h3", { textContent: options.label }), box);
+    const isOpen = !group.childElementCount || matchMedia("(width >= 48rem)").matches || options.contains(select.selectedOptions[0]);
+    group.append(made("details", { open: isOpen }, made("summary", { textContent: options.label }), box));
   }
-  (select.closest(".rs-select-wrapper") ?? select).after(group);
-  select.hidden = true;
+  const frame = select.parentElement.matches(".field-line, td, form") ? select : select.parentElement; // with the arrow of the theme
+  frame.after(group);
+  frame.hidden = true;
+  select.tabIndex = -1;
   return group;
 }
 
@@ -54,8 +57,9 @@ function start(select) {
     toggle(row("login"), is("login"));
     toggle(row("secret"), is("secret"));
     toggle(row("webhook_secret"), is("webhook"));
+    toggle(row("allow_private"), is("host"));
     const signIn = document.querySelector(".rs-sign-in");
-    if (signIn) signIn.hidden = !["login", "secret", "webhook_secret", "allow_private"].some((name) => row(name) && !row(name).hidden && (name !== "allow_private" || is("listed")));
+    if (signIn) signIn.hidden = !["login", "secret", "webhook_secret", "allow_private"].some((name) => row(name) && !row(name).hidden);
   };
   select.addEventListener("change", show);
   addEventListener("pageshow", show); // a browser may fill the form in again

@@ -29,6 +29,7 @@ def test_a_class_that_declares_formats_is_found_as_a_parser(tmp_path, monkeypatc
         "class _Page:\n    size = 1\n\n\n"
         'class WikiParser:\n    """Reads pages of a wiki."""\n\n'
         '    formats = (\n        ".wiki",\n        ".page",\n    )\n    media_types = {"text/wiki": ".wiki"}\n'
+        '    label = _("wiki pages")\n'
     )
     monkeypatch.setattr(parsing, "_FOLDER", tmp_path)
 
