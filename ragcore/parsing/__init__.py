@@ -22,9 +22,9 @@ from functools import cache
 from importlib import import_module
 from pathlib import Path, PurePath
 from types import MappingProxyType
-from typing import TYPE_CHECKING, ClassVar, cast
+from typing import TYPE_CHECKING, cast
 
-from ragcore.errors import PermanentError, Sentence
+from ragcore.parsing.parser_errors import UnsupportedFormatError
 from ragcore.types import ParsedDocument
 
 if TYPE_CHECKING:  # ragcore.ports imports numpy, which a parsing process does not need
@@ -49,17 +49,6 @@ class _Declaration:
     formats: tuple[str, ...]
     media_types: Mapping[str, str]
     label: str
-
-
-class UnsupportedFormatError(PermanentError):
-    """No parser accepts files of this kind."""
-
-    code = "unsupported_format"
-    default_message = "Files of this format cannot be read."
-    reasons: ClassVar[Mapping[str, Sentence]] = {
-        "ending": "Files of the kind %(ending)s are not read. Readable are: %(readable)s.",
-        "no_ending": "The name of this file has no ending that tells its format. Readable are: %(readable)s.",
-    }
 
 
 def _declarations() -> Iterator[_Declaration]:

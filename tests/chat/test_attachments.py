@@ -27,7 +27,7 @@ from chat.turns.stream_reader import read_events
 from knowledge import model_registry
 from knowledge.models import Document
 from ragcore.errors import EmptyDocumentError
-from ragcore.parsing import UnsupportedFormatError
+from ragcore.parsing.parser_errors import UnsupportedFormatError
 from tests.chat.conftest import Api, sse
 from tests.chat.reading import attachment_read, reading_of
 from tests.factories import make_admin, make_user

@@ -21,7 +21,7 @@ from knowledge.services import (
 from knowledge.services.ingestion import advance, item_state
 from notifications.models import Notification
 from ragcore.errors import EmptyDocumentError, ModelUnavailableError
-from ragcore.parsing import UnsupportedFormatError
+from ragcore.parsing.parser_errors import UnsupportedFormatError
 from tests.factories import ingest, make_set, make_user, reweighed, run_job, scope_of
 from tests.knowledge.uploads import upload
 

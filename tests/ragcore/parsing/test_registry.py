@@ -7,7 +7,8 @@ import pytest
 
 from ragcore import parsing
 from ragcore.errors import CorruptDocumentError, EmptyDocumentError
-from ragcore.parsing import MEDIA_TYPE_ENDINGS, SUPPORTED_FORMATS, UnsupportedFormatError, parse, parser_for
+from ragcore.parsing import MEDIA_TYPE_ENDINGS, SUPPORTED_FORMATS, parse, parser_for
+from ragcore.parsing.parser_errors import UnsupportedFormatError
 
 
 @pytest.mark.parametrize("ending", SUPPORTED_FORMATS)

@@ -20,8 +20,8 @@ from ragcore.errors import (
     ResourceLimitError,
     SandboxUnavailableError,
 )
-from ragcore.parsing import UnsupportedFormatError, parse
-from ragcore.parsing.parser_errors import coded_errors
+from ragcore.parsing import parse
+from ragcore.parsing.parser_errors import UnsupportedFormatError, coded_errors
 from ragcore.parsing.sandbox import confine as confine_module
 from ragcore.parsing.sandbox import process, serialization
 from ragcore.parsing.sandbox.parse import SMALL_BYTES, needs_sandbox, parse_in_sandbox, parse_small
