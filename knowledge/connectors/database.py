@@ -56,7 +56,7 @@ class DatabaseConnector(Connector):
     summary = _("Each row of a query becomes a document.")
     location_help = _(
         "Such as postgresql://db.example.com/products, mysql://db.example.com/products or "
-        "sqlite:////srv/data/products.db. User name and password stand under Access."
+        "sqlite:////srv/data/products.db. User name and password stand under Sign-in."
     )
     settings_type = DatabaseSettings
     setting_fields = (

@@ -58,7 +58,7 @@ class StorageConnector(Connector):
     location_help = _(
         "One of s3://s3.example.com/bucket/folder, gs://bucket/folder, "
         "azure://account.blob.core.windows.net/container, webdav://host/folder, sftp://host/folder, "
-        "smb://host/share/folder, webhdfs://host:9871/folder. Keys or name and password stand under Access."
+        "smb://host/share/folder, webhdfs://host:9871/folder. Keys or name and password stand under Sign-in."
     )
     settings_type = StorageSettings
     setting_fields = (

@@ -102,9 +102,9 @@ def ago(moment: datetime | None) -> SafeString | str:
 
 
 @register.filter
-def moment(text: str) -> datetime | None:
+def moment(text: str | None) -> datetime | None:
     """The time of a stored ISO text; None for anything else."""
-    return parse_datetime(text)
+    return parse_datetime(text) if text else None
 
 
 @register.filter

@@ -77,3 +77,26 @@ def test_the_registry_loads_no_library_before_a_file_needs_it():
     loaded = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
 
     assert loaded.stdout.strip() == "[]"
+
+
+def test_every_format_has_a_name_for_people():
+    endings = [ending for of_name in parsing.FORMAT_ENDINGS.values() for ending in of_name]
+
+    assert sorted(endings) == sorted(SUPPORTED_FORMATS)
+    assert not [name for name in parsing.FORMAT_ENDINGS if name.startswith(".") or not name.strip()]
+
+
+@pytest.mark.parametrize(
+    ("name", "words"),
+    [
+        ("tender.dwg", "Files of the kind .dwg are not read. Readable are: CSV"),
+        ("报价.rvt", "Files of the kind .rvt are not read."),
+        ("README", "The name of this file has no ending that tells its format. Readable are: CSV"),
+    ],
+)
+def test_a_refusal_says_the_ending_and_what_can_be_read(name, words):
+    with pytest.raises(UnsupportedFormatError) as refusal:
+        parser_for(name)
+
+    assert refusal.value.message.startswith(words)
+    assert "PDF" in refusal.value.message
