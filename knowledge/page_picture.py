@@ -123,7 +123,7 @@ def draw(
         picture = _coloured(picture, _scaled(exact, scale), WORDS_HIGHLIGHT)
     if is_clip and marked:
         top, bottom = _stripe(marked, picture.height / scale)
-        left, right = _columns(marked, picture.width / scale)
+        left, right = _columns([*marked, *boxes], picture.width / scale)
         picture = picture.crop(tuple(round(edge * scale) for edge in (left, top, right, bottom)))
     out = BytesIO()
     density = POINTS_AN_INCH * scale  # tells readers of the picture how large the page is

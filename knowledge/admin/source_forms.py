@@ -25,7 +25,7 @@ from accounts.roles import administers
 from accounts.scope import Scope
 from knowledge.admin.set_choice import SetChoiceInput, set_choice_rows
 from knowledge.admin.source_kind_choice import KindSelect, kind_choices
-from knowledge.admin.source_locations import location_help, locations_help
+from knowledge.admin.source_locations import locations_help
 from knowledge.connectors import SettingField, connector_kinds
 from knowledge.models import Source, SourcePlace
 from knowledge.models.sources import source_kinds
@@ -283,17 +283,17 @@ class SourceForm(CapitalLabels, forms.ModelForm):  # type: ignore[type-arg]
         kind = self.instance.kind if self.instance.pk else self.data.get("kind", self.initial.get("kind", ""))
         kinds = [kind] if self.instance.pk else [value for value, _label in source_kinds()]
         self.fields["location"].help_text = locations_help(kinds, chosen=kind, folders=folders)
-        self._require_location(str(kind), location_help(str(kind), folders))
+        self._require_location(str(kind))
         self._offer_sets()
         if self.scope.administers != "everything":
             self.fields["allow_private"].disabled = True
 
-    def _require_location(self, kind: str, help_text: str) -> None:
+    def _require_location(self, kind: str) -> None:
         """What is sent here has none. The browser does not insist: without scripts another kind may be chosen."""
         location = self.fields["location"]
         location.required = kind in LISTED_KINDS
         location.widget.use_required_attribute = lambda initial: False  # type: ignore[method-assign]
-        location.error_messages["required"] = _("Enter the location. %(help)s") % {"help": help_text}
+        location.error_messages["required"] = _("Enter the location.")
         for connector in connector_kinds().values():
             for field in connector.setting_fields:
                 name = setting_name(connector.kind, field)

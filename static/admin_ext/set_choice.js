@@ -5,6 +5,7 @@ const SEARCHED_FROM = 9;
 function enhance(choice) {
   const search = choice.querySelector("[data-set-search]");
   const labels = [...choice.querySelectorAll("label")];
+  for (const label of labels) label.classList.toggle("rs-ticked-before", label.querySelector("input").checked);
   if (labels.length < SEARCHED_FROM) return;
   const show = () => {
     const words = search.value.toLowerCase().split(/\s+/).filter(Boolean);

@@ -20,6 +20,7 @@ document.addEventListener("click", (event) => {
   if (link && !event.ctrlKey && !event.metaKey && !event.shiftKey && byId("page-zoom")) {
     event.preventDefault();
     open(link);
+    return;
   }
   const image = event.target.closest("#page-zoom img");
   if (image) byId("page-zoom").toggleAttribute("data-large");

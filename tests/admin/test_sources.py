@@ -80,8 +80,8 @@ def test_a_new_source_goes_into_the_chosen_sets_beside_what_they_have(owner, own
 @pytest.mark.parametrize(
     ("change", "field", "words"),
     [
-        ({"location": ""}, "location", "Enter the location. The whole path of a folder"),
-        ({"kind": "crawl", "location": ""}, "location", "Enter the location. Addresses at which to begin"),
+        ({"location": ""}, "location", "Enter the location."),
+        ({"kind": "crawl", "location": ""}, "location", "Enter the location."),
         ({"kind": "nowhere"}, "kind", "Select a valid choice"),
         ({"sets": []}, "sets", "Choose a knowledge set, or share the source"),
         ({"kind": "database", "location": "sqlite:////srv/a.db"}, "database_query", "This field is required"),

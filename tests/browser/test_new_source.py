@@ -44,7 +44,7 @@ def test_a_source_is_added_after_what_was_missing_is_said(open_page, live_site):
 
     page.locator("[name=_save]:visible").click()
 
-    expect(page.locator(".field-location")).to_contain_text("Enter the location. Addresses of pages")
+    expect(page.locator(".field-location")).to_contain_text("Enter the location.")
     expect(page.locator(".field-sets")).to_contain_text("Choose a knowledge set")
     expect(page.get_by_role("radio", name="Web pages")).to_be_checked()
     page.locator("[name=location]").fill("https://www.example.com/manual")

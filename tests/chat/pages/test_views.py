@@ -218,10 +218,10 @@ def test_an_answer_from_memory_says_so(browser, reader, document):
 @pytest.mark.parametrize(
     ("cache", "language", "notice", "button"),
     [
-        ("exact", "en", "This question was answered before, 3 minutes ago.", "Ask again"),
-        ("semantic", "en", "The same question in other words was answered before, 3 minutes ago.", "Ask again"),
-        ("exact", "zh-CN", "之前回答过这个问题（3 分钟前）。", "重新提问"),
-        ("semantic", "zh-CN", "之前有人用另一种说法问过同一问题（3 分钟前）。", "重新提问"),
+        ("exact", "en", "This question was asked before: the answer is from 3 minutes ago.", "Ask again"),
+        ("semantic", "en", "asked before in other words: the answer is from 3 minutes ago.", "Ask again"),
+        ("exact", "zh-CN", "之前有人问过这个问题，此回答来自3 分钟前。", "重新提问"),
+        ("semantic", "zh-CN", "之前有人用另一种说法问过同一问题，此回答来自3 分钟前。", "重新提问"),
     ],
 )
 def test_below_an_answer_from_the_cache_a_fresh_one_is_offered(
