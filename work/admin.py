@@ -144,10 +144,11 @@ class JobAdmin(ReadOnlyMixin, AdministratorAdmin):
     def when(self, job: Job) -> SafeString:
         """What happened last, and when."""
         if job.finished:
-            return format_html(_("ended {}"), ago(job.finished))
+            return format_html(str(_("ended {}")), ago(job.finished))
         if job.state == Job.State.RUNNING and job.started:
-            return format_html(_("began {}"), ago(job.started))
-        return format_html(_("waits since {}"), ago(job.created)) if job.state == Job.State.QUEUED else ago(job.created)
+            return format_html(str(_("began {}")), ago(job.started))
+        words = str(_("waits since {}")) if job.state == Job.State.QUEUED else "{}"
+        return format_html(words, ago(job.created))
 
     @admin.display(description=_("error"))
     def error(self, job: Job) -> str:

@@ -6,7 +6,7 @@ from typing import Any
 
 from django.contrib import admin, messages
 from django.db.models import Prefetch, Q, QuerySet
-from django.http import HttpRequest, HttpResponse
+from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.shortcuts import get_object_or_404, redirect
 from django.urls import reverse
 from django.utils.html import format_html
@@ -193,7 +193,7 @@ class SourceAdmin(OwnerAdmin):
         except RagError as error:
             messages.warning(request, error_message(error))
 
-    def response_post_save_add(self, request: HttpRequest, obj: Source) -> HttpResponse:
+    def response_post_save_add(self, request: HttpRequest, obj: Source) -> HttpResponseRedirect:
         """The page of the new source, where it can be tested and synchronised."""
         return redirect("admin:knowledge_source_change", obj.pk)
 
