@@ -87,14 +87,14 @@ def examples_offered(*, scope: Scope, sets: Sequence[int] = ()) -> list[Example]
         for place, question in enumerate(questions)
     )
     once = {question: Example(question=question, set_name=name) for *_rank, question, name in reversed(ranked)}
-    own, others = _by_language(list(once.values())[::-1])
-    return [*own[:CHECKED], *others[:CHECKED]]
+    spoken, others = _by_language(list(once.values())[::-1])
+    return [*spoken[:CHECKED], *others[:CHECKED]]
 
 
 def _by_language(examples: Sequence[Example]) -> tuple[list[Example], list[Example]]:
     """Those in the active language, and the others."""
-    own = [example for example in examples if _is_own(example.question)]
-    return own, [example for example in examples if not _is_own(example.question)]
+    spoken = [example for example in examples if _is_own(example.question)]
+    return spoken, [example for example in examples if not _is_own(example.question)]
 
 
 def _is_own(question: str) -> bool:

@@ -47,12 +47,12 @@ def home_page(*, scope: Scope, axes: Sequence[AxisChoices]) -> HomePage:
     """With the sets of the chooser, those with documents first."""
     every = [choice for axis in axes for choice in axis.sets]
     open_sets = sorted((choice for choice in every if choice.documents), key=lambda choice: -(choice.documents or 0))
-    known = examples_known(scope=scope)
-    examples = examples_last(scope=scope) if known is None else known
+    current = examples_known(scope=scope)
+    examples = examples_last(scope=scope) if current is None else current
     waits = range(min(len(examples_offered(scope=scope)), SHOWN)) if examples is None else range(0)
     return HomePage(
         examples=examples,
-        is_earlier=known is None and examples is not None,
+        is_earlier=current is None and examples is not None,
         awaited=waits,
         sets=open_sets[:SETS],
         more_sets=max(0, len(open_sets) - SETS),
