@@ -87,8 +87,8 @@ def examples_offered(*, scope: Scope, sets: Sequence[int] = ()) -> list[Example]
         for place, question in enumerate(questions)
     )
     once = {question: Example(question=question, set_name=name) for *_rank, question, name in reversed(ranked)}
-    spoken, others = _by_language(list(once.values())[::-1])
-    return [*spoken[:CHECKED], *others[:CHECKED]]
+    spoken, foreign = _by_language(list(once.values())[::-1])
+    return [*spoken[:CHECKED], *foreign[:CHECKED]]
 
 
 def _by_language(examples: Sequence[Example]) -> tuple[list[Example], list[Example]]:
