@@ -10,9 +10,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from django.utils.translation import gettext, ngettext
+from django.utils.translation import gettext, ngettext, pgettext
 
 from ragcore.errors import PasswordProtectedError, Plural, RagError, Sentence, fill
+from ragcore.parsing import FORMAT_ENDINGS
 
 # English messages that earlier versions stored without data, and how they read today.
 FORMER_MESSAGES: Mapping[str, str] = {
@@ -57,7 +58,12 @@ def translated(sentence: Sentence, data: Mapping[str, Any]) -> str:
     else:
         template = gettext(sentence)
     values = {name: error_message(value) if isinstance(value, RagError) else value for name, value in data.items()}
-    return fill(template, values)
+    return fill(template, {**values, "readable": readable_formats()} if "readable" in data else values)
+
+
+def readable_formats() -> str:
+    """What people call the formats of files that are read, as the parsers declare them: "CSV, Excel, Word"."""
+    return pgettext("between formats", ", ").join(gettext(label) for label in FORMAT_ENDINGS)
 
 
 def sentences() -> dict[tuple[str, str], Sentence]:

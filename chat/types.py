@@ -205,11 +205,13 @@ class AnswerMetadata:
     notes: tuple[str, ...] = ()  # codes: "unchecked", "other_language", "quoted_instead", "doubted"
     approved: Mapping[str, str] | None = None  # id, by (name), at (date): a reviewer has approved this answer
     experiment: str = ""  # "id:arm" of the experiment that the question took part in
+    answered_at: str = ""  # of a cached answer: when it was written, as ISO 8601
 
     def to_json(self) -> dict[str, Any]:
         plain = to_plain(self)
-        if not self.experiment:  # most answers are part of none
-            del plain["experiment"]
+        for name in ("experiment", "answered_at"):  # most answers have none
+            if not plain[name]:
+                del plain[name]
         return plain
 
     @classmethod

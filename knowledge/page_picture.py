@@ -39,7 +39,9 @@ HIGHLIGHT = (214, 237, 233)  # multiplied with the page: white turns into the co
 WORDS_HIGHLIGHT = (255, 226, 138)  # of the very words of a claim
 WORDS_CHARACTERS = 4000  # of all texts that are looked for on a page
 CLIP_MARGIN = 54.0  # points above and below what is highlighted, in a clip of a page
+SIDE_MARGIN = 24.0  # points left and right of it
 CLIP_LEAST = 150.0  # points
+CLIP_LEAST_WIDTH = 420.0
 CLIP_MOST = 320.0
 EDGE = (11, 107, 111)
 
@@ -121,7 +123,8 @@ def draw(
         picture = _coloured(picture, _scaled(exact, scale), WORDS_HIGHLIGHT)
     if is_clip and marked:
         top, bottom = _stripe(marked, picture.height / scale)
-        picture = picture.crop((0, round(top * scale), picture.width, round(bottom * scale)))
+        left, right = _columns([*marked, *boxes], picture.width / scale)
+        picture = picture.crop(tuple(round(edge * scale) for edge in (left, top, right, bottom)))
     out = BytesIO()
     density = POINTS_AN_INCH * scale  # tells readers of the picture how large the page is
     # an octree and zlib's usual level: a fifth of the time of the best palette, and files no larger
@@ -139,6 +142,14 @@ def _stripe(places: Sequence[BoxOnPage], height: float) -> tuple[float, float]:
     bottom = min(max(place[3] for place in places) + CLIP_MARGIN, top + CLIP_MOST)
     missing = max(0.0, CLIP_LEAST - (bottom - top)) / 2
     return max(0.0, top - missing), min(height, bottom + missing)
+
+
+def _columns(places: Sequence[BoxOnPage], width: float) -> tuple[float, float]:
+    """Left and right of that part, without empty margins: a panel is narrower than a page."""
+    left, right = min(place[0] for place in places) - SIDE_MARGIN, max(place[2] for place in places) + SIDE_MARGIN
+    missing = max(0.0, CLIP_LEAST_WIDTH - (right - left))
+    left = max(0.0, min(left, width - CLIP_LEAST_WIDTH))
+    return left, min(width, right + missing)
 
 
 def _coloured(picture: Image.Image, places: Sequence[Sequence[float]], colour: tuple[int, int, int]) -> Image.Image:

@@ -111,13 +111,6 @@ class InvalidOptionsError(PermanentError):
     }
 
 
-class UnsupportedFormatError(PermanentError):
-    """No parser accepts files of this kind."""
-
-    code = "unsupported_format"
-    default_message = "Files of this format cannot be read."
-
-
 class EmptyDocumentError(PermanentError):
     """The file was read, and no text was found in it."""
 

@@ -14,7 +14,7 @@ from django.core.exceptions import PermissionDenied
 from django.db.models import QuerySet
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseNotAllowed
 from django.shortcuts import redirect
-from django.utils.html import format_html_join
+from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
 from django.utils.translation import gettext_lazy as _
 from django.utils.translation import pgettext_lazy
@@ -31,6 +31,7 @@ from accounts.admin.base import (
 from accounts.admin.pages import MenuEntry, admin_page, page_response
 from accounts.error_messages import error_message
 from accounts.errors import NotFoundError
+from accounts.selectors import person_name
 from ragcore.errors import RagError
 from work.errors import UnknownKindError
 from work.kinds import kind_get, kinds
@@ -72,7 +73,8 @@ class KindFilter(admin.SimpleListFilter):
 class JobAdmin(ReadOnlyMixin, AdministratorAdmin):
     """Jobs of all kinds; what is special about a kind stands in its panel."""
 
-    list_display = ("kind_shown", "subject_shown", "state_badge", "progress", "author", "age", "error")
+    list_display = ("kind_shown", "subject_shown", "state_badge", "progress", "started_by", "when", "error")
+    empty_value_display = ""
     list_display_links = ("kind_shown",)
     list_filter = ("state", KindFilter)
     list_select_related = ("author", "tenant")
@@ -123,7 +125,7 @@ class JobAdmin(ReadOnlyMixin, AdministratorAdmin):
 
     @admin.display(description=pgettext_lazy("background work", "subject"))
     def subject_shown(self, job: Job) -> str:
-        return subject_words(job) or "–"
+        return subject_words(job)
 
     @badge(description=_("state"), ordering="state", colours=COLOURS)
     def state_badge(self, job: Job) -> tuple[str, str]:
@@ -131,15 +133,26 @@ class JobAdmin(ReadOnlyMixin, AdministratorAdmin):
 
     @admin.display(description=_("progress"))
     def progress(self, job: Job) -> str:
-        return progress_words(job) or "–"
+        return progress_words(job)
 
-    @admin.display(description=_("started"), ordering="started")
-    def age(self, job: Job) -> SafeString | str:
-        return ago(job.started) if job.started else "–"
+    @admin.display(description=_("started by"), ordering="author")
+    def started_by(self, job: Job) -> str:
+        """A person, or the site itself."""
+        return person_name(job.author) if job.author else str(_("automatically"))
+
+    @admin.display(description=_("time"), ordering="created")
+    def when(self, job: Job) -> SafeString:
+        """What happened last, and when."""
+        if job.finished:
+            return format_html(str(_("ended {}")), ago(job.finished))
+        if job.state == Job.State.RUNNING and job.started:
+            return format_html(str(_("began {}")), ago(job.started))
+        words = str(_("waits since {}")) if job.state == Job.State.QUEUED else "{}"
+        return format_html(words, ago(job.created))
 
     @admin.display(description=_("error"))
     def error(self, job: Job) -> str:
-        return error_words(job) or "–"
+        return error_words(job)
 
     @admin.display(description=_("details"))
     def panel(self, job: Job) -> SafeString | str:

@@ -14,6 +14,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field, replace
 
+from django.utils import timezone
 from redis.exceptions import RedisError
 
 from chat.answering.grounding import UNCHECKED
@@ -169,7 +170,7 @@ async def _compute(flight: _Flight, compute: Compute, may_keep: MayKeep) -> Answ
         flight.is_unshared = True
         raise
     if is_cacheable(record) and may_keep(record):
-        flight.record = record
+        flight.record = replace(record, metadata=replace(record.metadata, answered_at=timezone.now().isoformat()))
     else:
         flight.is_unshared = not record.metadata.stopped
     return record

@@ -17,7 +17,7 @@ from knowledge import model_registry
 from knowledge.search_profile import Retrieved
 from knowledge.selectors.answer_space import answer_space
 from knowledge.services import retrieve
-from knowledge.types import RetrievalRequest
+from knowledge.types import AnswerSpace, RetrievalRequest
 from ragcore.options import AnswerOptions
 from ragcore.text.scripts import language_of
 from ragcore.types import Source
@@ -58,7 +58,16 @@ def _keys(scope: Scope, questions: Sequence[str]) -> dict[str, str]:
 def search_circumstances(*, scope: Scope, sets: Sequence[int] = ()) -> str:
     """What a search depends on besides its question: the rights, the sets, and the corpus as of this moment."""
     space = answer_space(scope=scope, sets=sets)
-    return f"{scope.tenant_id}:{scope.clearance}:{space.asked}:{space.lists}:{space.epoch}"
+    return f"{_rights(scope, space)}:{space.epoch}"
+
+
+def search_rights(*, scope: Scope) -> str:
+    """The same without the corpus: whose searches these are."""
+    return _rights(scope, answer_space(scope=scope))
+
+
+def _rights(scope: Scope, space: AnswerSpace) -> str:
+    return f"{scope.tenant_id}:{scope.clearance}:{space.asked}:{space.lists}"
 
 
 def circumstances_digest(circumstances: str, text: str) -> str:

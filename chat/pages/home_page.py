@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from accounts.scope import Scope
-from chat.answering.examples import SHOWN, Example, examples_known, examples_offered
+from chat.answering.examples import SHOWN, Example, examples_known, examples_last, examples_offered
 from chat.pages.view_models import AxisChoices, SetChoice
 from knowledge.models import Document, name_in_language
 from knowledge.selectors import documents_askable, sets_readable
@@ -29,9 +29,13 @@ class RecentDocument:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HomePage:
-    """Everything below the title. `examples` None: not all of them were checked yet; the page fetches them."""
+    """Everything below the title. `examples` None: not all of them were checked yet; the page fetches them.
+
+    `is_earlier`: they are those of an earlier state of the documents; the page has them checked for the next visit.
+    """
 
     examples: Sequence[Example] | None
+    is_earlier: bool
     awaited: range  # a row to keep free for each example that is being checked
     sets: Sequence[SetChoice]
     more_sets: int
@@ -43,10 +47,13 @@ def home_page(*, scope: Scope, axes: Sequence[AxisChoices]) -> HomePage:
     """With the sets of the chooser, those with documents first."""
     every = [choice for axis in axes for choice in axis.sets]
     open_sets = sorted((choice for choice in every if choice.documents), key=lambda choice: -(choice.documents or 0))
-    examples = examples_known(scope=scope)
+    current = examples_known(scope=scope)
+    examples = examples_last(scope=scope) if current is None else current
+    waits = range(min(len(examples_offered(scope=scope)), SHOWN)) if examples is None else range(0)
     return HomePage(
         examples=examples,
-        awaited=range(min(len(examples_offered(scope=scope)), SHOWN) if examples is None else 0),
+        is_earlier=current is None and examples is not None,
+        awaited=waits,
         sets=open_sets[:SETS],
         more_sets=max(0, len(open_sets) - SETS),
         locked=sum(choice.documents is None for choice in every),

@@ -12,7 +12,7 @@ from bisect import bisect_left
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, partial
-from itertools import count, islice
+from itertools import count, islice, pairwise
 from typing import Any, cast
 
 import nh3
@@ -51,7 +51,8 @@ _TAGS = (
 )
 _NOTICE_TAGS = {"a", "p", "br", "strong", "em", "s", "ul", "ol", "li", "code"}
 _ATTRIBUTES = {
-    **dict.fromkeys(("p", "h1", "h2", "h3", "h4", "h5", "h6", "li"), {"lang"}),
+    **dict.fromkeys(("h1", "h2", "h3", "h4", "h5", "h6", "li"), {"lang"}),
+    "p": {"lang", "class"},
     "a": {"href", "title"},
     "img": {"src", "alt", "title"},
     "ol": {"start"},
@@ -141,6 +142,7 @@ def markdown_parser() -> MarkdownIt:
     parser.inline.ruler.before("link", "cite", _cite)
     parser.inline.ruler.before("escape", "formula", _formula)
     parser.core.ruler.push("languages", _tell_languages)
+    parser.core.ruler.push("block_markers", _mark_block_markers)
     parser.core.ruler.push("table_heads", lambda state: label_cells(state.tokens, _without_marks))
     limit_effort(parser)
     for name, rule in _RULES.items():
@@ -156,6 +158,15 @@ def _tell_languages(state: StateCore) -> None:
         if token.type == "inline" and (tag := language_tag(_without_marks(token.content))):
             above = state.tokens[at - 1]  # a paragraph of a point without empty lines has no tag of its own
             (state.tokens[at - 2] if above.hidden and at > 1 else above).attrSet("lang", tag)
+
+
+def _mark_block_markers(state: StateCore) -> None:
+    """A paragraph of nothing but markers is the source of the block above it; the style sheet puts it there."""
+    for above, token in pairwise(state.tokens):
+        if token.type == "inline" and above.type == "paragraph_open" and token.children:
+            words = "".join(child.content for child in token.children if child.type != "cite")
+            if not _without_marks(words).strip() and any(child.type == "cite" for child in token.children):
+                above.attrSet("class", "block-source")
 
 
 def _cite(state: StateInline, silent: bool) -> bool:

@@ -8,6 +8,7 @@ from collections.abc import Collection, Mapping, Sequence
 
 from chat.concurrency.executors import run_cpu
 from chat.rendering import BlockStream, finished_blocks, render_markdown
+from chat.rendering.source_notes import with_page_language
 from chat.types import EventSink
 from ragcore.grounding.links import LinkStream
 from ragcore.grounding.markers import MarkerStream
@@ -102,4 +103,5 @@ class TextEmitter:
 
 
 def _rendered(blocks: Sequence[str], numbers: Collection[int]) -> list[str]:
-    return [render_markdown(block, citations=numbers, with_languages=True) for block in blocks]
+    html = (render_markdown(block, citations=numbers, with_languages=True) for block in blocks)
+    return [with_page_language(block) for block in html]

@@ -21,18 +21,19 @@ from django.shortcuts import redirect, render
 from django.template.response import TemplateResponse
 from django.urls import reverse
 from django.utils import timezone
+from django.utils.translation import gettext, ngettext
 from django.utils.translation import gettext_lazy as _
-from django.utils.translation import ngettext
 from unfold.widgets import UnfoldBooleanSwitchWidget
 
 from accounts.admin.base import admin_scope, admin_user
 from accounts.admin.pages import admin_page, page_response
-from accounts.error_messages import error_message
+from accounts.error_messages import error_message, readable_formats
 from accounts.models import ClearanceLevel
 from knowledge import services
 from knowledge.admin.curation import ids_of, is_curator
 from knowledge.admin.document_acts import DayWidget
 from knowledge.admin.jobs import open_among, rows_of, summary_of
+from knowledge.admin.set_choice import set_choice_rows, sets_ticked
 from knowledge.errors import InvalidWeightError
 from knowledge.models import Document, IngestItem, KnowledgeSet
 from knowledge.selectors import sets_curated
@@ -41,6 +42,7 @@ from knowledge.services.document_weights import HIGHEST, LOWEST, documents_weigh
 from knowledge.services.reviews import Keep, documents_review
 from knowledge.services.transfers import TransferResult, documents_copy, documents_move, documents_remove
 from ragcore.errors import RagError
+from ragcore.parsing import FORMAT_ENDINGS
 
 # ── sets ──────────────────────────────────────────────────────────────────────────────────────────
 
@@ -245,11 +247,14 @@ def upload_view(request: HttpRequest) -> HttpResponseBase:
         _store(request)
         return redirect("admin:knowledge_document_upload")
     scope = admin_scope(request)
+    sets = list(sets_curated(scope=scope).filter(tenant=scope.tenant_id))
     context = {
         **_recent(request),
         "title": _("Upload documents"),
-        "sets": sets_curated(scope=scope).filter(tenant=scope.tenant_id),
-        "chosen": set(ids_of(request.GET.getlist("set"))),
+        "sets": set_choice_rows(sets),
+        "chosen": sets_ticked(sets, requested=ids_of(request.GET.getlist("set"))),
+        "formats": readable_formats(),
+        "format_endings": [(gettext(label), endings) for label, endings in FORMAT_ENDINGS.items()],
         "clearances": ClearanceLevel.choices,
         "max_mb": settings.MAX_UPLOAD_BYTES // (1024 * 1024),
         "max_bytes": settings.MAX_UPLOAD_BYTES,
@@ -306,5 +311,6 @@ def _store(request: HttpRequest) -> None:
             stored += 1
         except RagError as error:
             messages.error(request, f"{file.name}: {error_message(error)}")
-    text = ngettext("%(count)d file is being processed.", "%(count)d files are being processed.", stored)
-    messages.info(request, text % {"count": stored})
+    if stored:
+        text = ngettext("%(count)d file is being processed.", "%(count)d files are being processed.", stored)
+        messages.info(request, text % {"count": stored})

@@ -23,13 +23,17 @@ from accounts.error_messages import error_message
 from accounts.models import ClearanceLevel
 from accounts.roles import administers
 from accounts.scope import Scope
+from knowledge.admin.set_choice import SetChoiceInput, set_choice_rows
+from knowledge.admin.source_kind_choice import KindSelect, kind_choices
 from knowledge.admin.source_locations import locations_help
 from knowledge.connectors import SettingField, connector_kinds
 from knowledge.models import Source, SourcePlace
 from knowledge.models.sources import source_kinds
 from knowledge.rights import PLACES_MANAGE
+from knowledge.selectors import sets_managed
 from knowledge.services.places import places_usable
 from knowledge.services.sources import source_check
+from knowledge.services.sources.sync_runs import LISTED_KINDS
 from knowledge.types import SourceOptions, strictly
 from ragcore.errors import RagError
 
@@ -58,6 +62,18 @@ FIELD_OF_CODE = {
     "name_taken": "name",
     "connector_failed": "location",
     "rest_description": "rest_description",
+}
+FIELD_OF_REASON = {  # of `invalid_source`
+    "location_missing": "location",
+    "no_location": "location",
+    "address_length": "location",
+    "no_schedule": "schedule",
+    "owner_missing": "owner",
+    "handler": "handler",
+    "no_credentials": "secret",
+    "credentials": "secret",
+    "credential_length": "secret",
+    "secret_length": "secret",
 }
 
 
@@ -149,11 +165,18 @@ class SourceForm(CapitalLabels, forms.ModelForm):  # type: ignore[type-arg]
 
     scope: ClassVar[Scope]
 
+    kind = forms.ChoiceField(label=_("system"), choices=kind_choices, widget=KindSelect)
     location = forms.CharField(
         label=_("location"),
-        required=False,
         max_length=2048,
-        widget=UnfoldAdminTextareaWidget({"rows": 3}),
+        widget=UnfoldAdminTextareaWidget({"rows": 2}),
+    )
+    sets = forms.TypedMultipleChoiceField(
+        label=_("knowledge sets"),
+        coerce=int,
+        widget=SetChoiceInput,
+        help_text=_("Its documents can be found in these."),
+        error_messages={"required": _("Choose a knowledge set, or share the source with other owners.")},
     )
     include = LinesField(label=_("include"), help_text=_("Patterns such as *.pdf or radio/*, one per line."))
     exclude = LinesField(label=_("exclude"), help_text=_("Patterns, one per line."))
@@ -260,8 +283,35 @@ class SourceForm(CapitalLabels, forms.ModelForm):  # type: ignore[type-arg]
         kind = self.instance.kind if self.instance.pk else self.data.get("kind", self.initial.get("kind", ""))
         kinds = [kind] if self.instance.pk else [value for value, _label in source_kinds()]
         self.fields["location"].help_text = locations_help(kinds, chosen=kind, folders=folders)
+        self._require_location(str(kind))
+        self._offer_sets()
         if self.scope.administers != "everything":
             self.fields["allow_private"].disabled = True
+
+    def _require_location(self, kind: str) -> None:
+        """What is sent here has none. The browser does not insist: without scripts another kind may be chosen."""
+        location = self.fields["location"]
+        location.required = kind in LISTED_KINDS
+        location.widget.use_required_attribute = lambda initial: False  # type: ignore[method-assign]
+        location.error_messages["required"] = _("Enter the location.")
+        for connector in connector_kinds().values():
+            for field in connector.setting_fields:
+                name = setting_name(connector.kind, field)
+                self.fields[name].required = field.is_required and connector.kind == kind
+                self.fields[name].widget.is_required = False
+
+    def _offer_sets(self) -> None:
+        """A new source is asked for its sets; one that is there has a page for its part in each."""
+        if self.instance.pk:
+            del self.fields["sets"]
+            return
+        sets = sets_managed(scope=self.scope).filter(tenant=self.scope.tenant_id).order_by("axis", "name")
+        field: Any = self.fields["sets"]
+        field.widget.rows = set_choice_rows(sets)
+        field.choices = [(row.id, row.name) for row in field.widget.rows]
+        field.required = bool(field.choices) and not self.data.get("shared")
+        if len(field.choices) == 1:
+            self.initial.setdefault("sets", [row.id for row in field.widget.rows])
 
     def clean(self) -> dict[str, Any] | None:
         cleaned = super().clean()
@@ -272,10 +322,11 @@ class SourceForm(CapitalLabels, forms.ModelForm):  # type: ignore[type-arg]
             try:
                 source_check(scope=self.scope, source=source, values=self.values())
             except RagError as error:
-                self.add_error(FIELD_OF_CODE.get(error.code), self._words(error))
-        name = self.cleaned_data.get("name")
+                name = FIELD_OF_REASON.get(error.reason) if error.code == "invalid_source" else None
+                self.add_error(name or FIELD_OF_CODE.get(error.code), self._words(error))
+        title = self.cleaned_data.get("name")
         tenant_id = self.instance.tenant_id or self.scope.tenant_id
-        if name and Source.objects.filter(tenant=tenant_id, name=name).exclude(pk=self.instance.pk).exists():
+        if title and Source.objects.filter(tenant=tenant_id, name=title).exclude(pk=self.instance.pk).exists():
             self.add_error("name", _("Another source has this name."))
         return cleaned
 

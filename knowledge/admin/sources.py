@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from django.contrib import admin
+from django.contrib import admin, messages
 from django.db.models import Prefetch, Q, QuerySet
-from django.http import HttpRequest, HttpResponse
-from django.shortcuts import get_object_or_404
+from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
+from django.shortcuts import get_object_or_404, redirect
 from django.urls import reverse
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
@@ -15,7 +15,7 @@ from django.utils.translation import gettext_lazy as _
 
 from accounts.admin.base import admin_scope, admin_user, ago, badge
 from accounts.admin.pages import admin_page
-from accounts.error_messages import stored_message
+from accounts.error_messages import error_message, stored_message
 from accounts.roles import administers
 from accounts.scope import Scope
 from knowledge.admin.curation import OwnerAdmin, run_action
@@ -26,6 +26,7 @@ from knowledge.models import IngestJob, SetSource, Source
 from knowledge.rights import PLACES_MANAGE
 from knowledge.selectors import jobs_readable
 from knowledge.selectors.sets import source_list, sources_managed
+from knowledge.services.composition import source_sets_add
 from knowledge.services.registration import DEFAULT_SOURCE
 from knowledge.services.sources import (
     faults_listed,
@@ -41,6 +42,7 @@ from knowledge.services.sources import (
     source_update,
 )
 from knowledge.services.sources.sync_runs import CHANGES, EVERYTHING, LISTED_KINDS, WHOLE_LIST, source_message
+from ragcore.errors import RagError
 
 COLOURS = {"": "info", "running": "info", "succeeded": "success", "failed": "danger"}
 FIGURES = (
@@ -67,28 +69,21 @@ class SourceAdmin(OwnerAdmin):
     change_form_outer_before_template = "admin/knowledge/source/paused.html"
     change_form_outer_after_template = "admin/knowledge/source/runs.html"
     fieldsets = (
-        (None, {"fields": (("name", "kind"), "location", ("handler", "owner"), ("schedule", "enabled"))}),
+        (None, {"fields": ("name", "location")}),
         (
-            _("Scope"),
-            {
-                "fields": (
-                    ("include", "exclude"),
-                    ("clearance", "clearance_floor"),
-                    ("tags", "metadata"),
-                    ("max_documents", "levels"),
-                )
-            },
+            _("Sign-in"),
+            {"fields": (("login", "secret"), "webhook_secret", "allow_private"), "classes": ("rs-sign-in",)},
         ),
+        (
+            _("Knowledge sets and access"),
+            {"fields": ("sets", ("clearance", "clearance_floor"), ("people", "levels"), "shared")},
+        ),
+        (_("Synchronisation"), {"fields": (("schedule", "enabled"), ("handler", "owner"))}),
+        (_("Scope"), {"fields": (("include", "exclude"), ("tags", "metadata"), "max_documents")}),
         (_("Pace"), {"fields": (("requests_per_minute", "hours"),), "classes": ("collapse",)}),
         (_("Deletions"), {"fields": (("delete_missing", "delete_at_most_percent"),), "classes": ("collapse",)}),
-        (
-            _("Access"),
-            {
-                "fields": ("shared", "allow_private", ("login", "secret"), "webhook_secret", "people"),
-                "classes": ("collapse",),
-            },
-        ),
     )
+    viewed = ((None, {"fields": (("name", "kind"), "location", ("handler", "owner"), ("schedule", "enabled"))}),)
 
     # ── rows and rights ─────────────────────────────────────────────────────────────────────────
 
@@ -115,7 +110,7 @@ class SourceAdmin(OwnerAdmin):
     def get_fieldsets(self, request: HttpRequest, obj: Source | None = None) -> Any:
         """Who may not change a source sees what it is, without the options. A source has the settings of its kind."""
         if obj is not None and not self.has_change_permission(request, obj):
-            return self.fieldsets[:1]
+            return self.viewed
         kinds = [kind for kind in connector_kinds().values() if obj is None or obj.kind == kind.kind]
         kinds = [kind for kind in kinds if kind.setting_fields]
         of_kinds = [
@@ -128,7 +123,11 @@ class SourceAdmin(OwnerAdmin):
             )
             for kind in kinds
         ]
-        return (self.fieldsets[0], *of_kinds, *self.fieldsets[1:])
+        system = (None, {"fields": ("kind",)})
+        rest = self.fieldsets[1:]
+        if obj is not None:
+            rest = ((rest[0]), (_("Access"), {"fields": rest[1][1]["fields"][1:]}), *rest[2:])
+        return (system, self.fieldsets[0], *of_kinds, *rest)
 
     def get_form(self, request: HttpRequest, obj: Source | None = None, change: bool = False, **kwargs: Any) -> Any:
         kwargs["fields"] = [name for name in SourceForm.Meta.fields if obj is None or name != "kind"]
@@ -184,6 +183,19 @@ class SourceAdmin(OwnerAdmin):
         saved = source_update(source_id=obj.pk, values=values, **context) if change else None
         obj.pk = (saved or source_create(values=values, **context)).pk
         obj.refresh_from_db()
+        if not change:
+            self._join_sets(request, obj, form.cleaned_data["sets"])
+
+    def _join_sets(self, request: HttpRequest, source: Source, sets: list[int]) -> None:
+        """What the sets refuse is said; the source is there nevertheless."""
+        try:
+            source_sets_add(scope=admin_scope(request), actor=admin_user(request), source_id=source.pk, set_ids=sets)
+        except RagError as error:
+            messages.warning(request, error_message(error))
+
+    def response_post_save_add(self, request: HttpRequest, obj: Source) -> HttpResponseRedirect:
+        """The page of the new source, where it can be tested and synchronised."""
+        return redirect("admin:knowledge_source_change", obj.pk)
 
     def delete_model(self, request: HttpRequest, obj: Source) -> None:
         source_delete(scope=admin_scope(request), actor=admin_user(request), source_id=obj.pk, with_documents=True)

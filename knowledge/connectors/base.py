@@ -46,6 +46,7 @@ class SettingField:
     label: Any
     help_text: Any = ""
     kind: str = "text"
+    is_required: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -63,12 +64,13 @@ class Preview:
 class Connector(ABC):
     """Lists one source and reads its items. Made anew for each run.
 
-    A subclass names `kind` (as Source.kind), `label`, what its location is, `settings_type` (a checked dataclass), how
-    the settings are shown, and the sets of credentials that it takes.
+    A subclass names `kind` (as Source.kind), `label`, `summary` (what it brings in, in a line), what its location is,
+    `settings_type` (a checked dataclass), how the settings are shown, and the sets of credentials that it takes.
     """
 
     kind: ClassVar[str]
     label: ClassVar[Any]
+    summary: ClassVar[Any] = ""
     location_help: ClassVar[Any] = ""
     settings_type: ClassVar[type]
     setting_fields: ClassVar[tuple[SettingField, ...]] = ()

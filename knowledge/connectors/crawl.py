@@ -70,6 +70,7 @@ class CrawlConnector(Connector):
 
     kind = "crawl"
     label = _("Website (follows links)")
+    summary = _("Pages of a website, by following its links.")
     location_help = _("Addresses at which to begin, one per line, such as https://docs.example.com/.")
     settings_type = CrawlSettings
     setting_fields = (

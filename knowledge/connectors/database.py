@@ -53,13 +53,20 @@ class DatabaseConnector(Connector):
 
     kind = "database"
     label = _("Database")
+    summary = _("Each row of a query becomes a document.")
     location_help = _(
         "Such as postgresql://db.example.com/products, mysql://db.example.com/products or "
-        "sqlite:////srv/data/products.db. User name and password stand under Access."
+        "sqlite:////srv/data/products.db. User name and password stand under Sign-in."
     )
     settings_type = DatabaseSettings
     setting_fields = (
-        SettingField(name="query", label=_("query"), kind="text_area", help_text=_("One SELECT; a row is a document.")),
+        SettingField(
+            name="query",
+            label=_("query"),
+            kind="text_area",
+            help_text=_("One SELECT; a row is a document."),
+            is_required=True,
+        ),
         SettingField(
             name="id_column", label=_("column of ids"), help_text=_("Stays the same as long as the row lives.")
         ),

@@ -46,6 +46,7 @@ class FeedConnector(Connector):
 
     kind = "feed"
     label = _("News feed (RSS, Atom)")
+    summary = _("Entries of a feed, or the pages behind them.")
     location_help = _("Addresses of RSS or Atom, one per line, such as https://www.example.com/news.xml.")
     settings_type = FeedSettings
     setting_fields = (

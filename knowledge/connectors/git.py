@@ -74,6 +74,7 @@ class GitConnector(Connector):
 
     kind = "git"
     label = _("Git repository")
+    summary = _("Files and history of a repository.")
     location_help = _("Folder or https address of the repository, such as https://git.example.com/team/project.git.")
     settings_type = GitSettings
     setting_fields = (

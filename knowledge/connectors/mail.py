@@ -54,9 +54,10 @@ class MailConnector(Connector):
 
     kind = "mail"
     label = _("Mail (IMAP)")
+    summary = _("Messages of a mailbox with their attachments.")
     location_help = _(
         "Such as imaps://mail.example.com, or imap://mail.example.com with STARTTLS. "
-        "User name and password stand under Access."
+        "User name and password stand under Sign-in."
     )
     settings_type = MailSettings
     setting_fields = (

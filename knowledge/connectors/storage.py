@@ -54,10 +54,11 @@ class StorageConnector(Connector):
 
     kind = "storage"
     label = _("Storage (S3, Azure, WebDAV, SFTP, SMB, HDFS)")
+    summary = _("Files of a bucket, a share or a server folder.")
     location_help = _(
         "One of s3://s3.example.com/bucket/folder, gs://bucket/folder, "
         "azure://account.blob.core.windows.net/container, webdav://host/folder, sftp://host/folder, "
-        "smb://host/share/folder, webhdfs://host:9871/folder. Keys or name and password stand under Access."
+        "smb://host/share/folder, webhdfs://host:9871/folder. Keys or name and password stand under Sign-in."
     )
     settings_type = StorageSettings
     setting_fields = (

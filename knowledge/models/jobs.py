@@ -92,7 +92,7 @@ class IngestItem(models.Model):
 
     class Meta:
         verbose_name = _("document in processing")
-        verbose_name_plural = _("documents in processing")
+        verbose_name_plural = _("document processing")
         ordering: ClassVar = ["job", "id"]
         constraints: ClassVar = [models.UniqueConstraint(fields=["job", "version"], name="knowledge_item_once")]
         indexes: ClassVar = [

@@ -101,6 +101,16 @@ def set_sources_put(
     return list(chosen.set_sources.select_related("source").order_by("source__name"))
 
 
+@transaction.atomic
+def source_sets_add(*, scope: Scope, actor: User, source_id: int, set_ids: Sequence[int]) -> None:
+    """Compose sets of one more source, whole; what they are composed of already stays. Raises as set_sources_put."""
+    for set_id in set_ids:
+        rows = SetSource.objects.filter(knowledge_set=set_id)
+        present = {row.source_id: strictly(SourceFilter, row.filter) for row in rows}
+        sources = {source_id: SourceFilter(), **present}
+        set_sources_put(scope=scope, actor=actor, set_id=set_id, sources=list(sources.items()))
+
+
 def _usable(scope: Scope, chosen: KnowledgeSet, source_id: int) -> None:
     source = source_get(scope=scope, source_id=source_id)
     if source.tenant_id != chosen.tenant_id:

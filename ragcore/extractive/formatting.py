@@ -155,6 +155,26 @@ def is_language_line(line: str, words: Wording) -> bool:
     return text == words.source_language or text.startswith(words.languages_differ.partition("{")[0].strip())
 
 
+@dataclass(frozen=True, slots=True)
+class LanguageNote:
+    """What a line of an answer says of its sources: their language; `titles`: of some of them, "" for all."""
+
+    language: Literal["zh", "en"]
+    titles: str
+
+
+def language_note(line: str) -> LanguageNote | None:
+    """What a line of an answer says of the language of its sources, in any language; None for other lines."""
+    for words in _WORDS.values():
+        language: Literal["zh", "en"] = "zh" if words.gap else "en"
+        before = words.languages_differ.partition("{")[0]
+        if line == words.source_language:
+            return LanguageNote(language, "")
+        if line.startswith(before) and len(line) > len(before):
+            return LanguageNote(language, line.removeprefix(before))
+    return None
+
+
 def _is_other_language(question: str, quoted: str, words: Wording) -> bool:
     if words.gap:
         return language_of(quoted) == "zh" and _ENGLISH_WORD.search(question) is not None

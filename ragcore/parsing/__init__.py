@@ -5,6 +5,7 @@ literals and in this order:
 
     formats = (".html", ".htm")               # file name endings with the dot, lower case
     media_types = {"text/html": ".html"}      # optional: the ending for content that arrives without a usable name
+    label = _("HTML")                         # optional: what people call these files
 
 Nothing else registers it. The declarations are read from the source text, because importing a parser imports its
 library: the web process needs the list of formats and no library, and each file may be parsed in a fresh process that
@@ -23,7 +24,7 @@ from pathlib import Path, PurePath
 from types import MappingProxyType
 from typing import TYPE_CHECKING, cast
 
-from ragcore.errors import UnsupportedFormatError
+from ragcore.parsing.parser_errors import UnsupportedFormatError
 from ragcore.types import ParsedDocument
 
 if TYPE_CHECKING:  # ragcore.ports imports numpy, which a parsing process does not need
@@ -33,7 +34,8 @@ _FOLDER = Path(__file__).parent
 # A syntax tree of these modules would take ten times as long, in every parsing process
 _PARSER_CLASS = re.compile(
     r"^class (?P<name>\w+).*\n(?:(?!\S).*\n)*?"
-    r"    formats = (?P<formats>\([^)]*\))\n(?:    media_types = (?P<media_types>\{[^}]*\})\n)?",
+    r"    formats = (?P<formats>\([^)]*\))\n(?:    media_types = (?P<media_types>\{[^}]*\})\n)?"
+    r"(?:    label = _\(\"(?P<label>[^\"]*)\"\)\n)?",
     re.MULTILINE,
 )
 
@@ -46,6 +48,7 @@ class _Declaration:
     class_name: str
     formats: tuple[str, ...]
     media_types: Mapping[str, str]
+    label: str
 
 
 def _declarations() -> Iterator[_Declaration]:
@@ -57,12 +60,20 @@ def _declarations() -> Iterator[_Declaration]:
         module = ".".join((__name__, *path.relative_to(_FOLDER).with_suffix("").parts))
         for match in _PARSER_CLASS.finditer(source):
             formats, media_types = ast.literal_eval(match["formats"]), ast.literal_eval(match["media_types"] or "{}")
-            yield _Declaration(module, match["name"], formats, media_types)
+            yield _Declaration(module, match["name"], formats, media_types, match["label"] or formats[0].strip("."))
 
 
 _PARSERS = {ending: declared for declared in _declarations() for ending in declared.formats}
 
 SUPPORTED_FORMATS: tuple[str, ...] = tuple(sorted(_PARSERS))  # file name endings with the dot, lower case
+
+# what people call the formats, an English message id -> the endings
+FORMAT_ENDINGS: Mapping[str, tuple[str, ...]] = MappingProxyType(
+    {
+        label: tuple(ending for ending, parser in _PARSERS.items() if parser.label == label)
+        for label in sorted({parser.label for parser in _PARSERS.values()}, key=str.casefold)
+    }
+)
 
 # media type -> file name ending, of all parsers
 MEDIA_TYPE_ENDINGS: Mapping[str, str] = MappingProxyType(
@@ -74,7 +85,9 @@ def format_of(name: str) -> str:
     """The ending of a file name, lower case with the dot. Raises UnsupportedFormatError."""
     ending = PurePath(name).suffix.lower()
     if ending not in _PARSERS:
-        raise UnsupportedFormatError(name=name, ending=ending, supported=SUPPORTED_FORMATS)
+        reason = "ending" if ending.strip(".") else "no_ending"
+        readable = tuple(FORMAT_ENDINGS)
+        raise UnsupportedFormatError(reason, name=name, ending=ending, supported=SUPPORTED_FORMATS, readable=readable)
     return ending
 
 

@@ -9,6 +9,7 @@ from io import StringIO
 from itertools import islice
 
 from ragcore.errors import ResourceLimitError
+from ragcore.labels import gettext_noop as _
 from ragcore.parsing.charset import decode
 from ragcore.parsing.parser_errors import build_document, coded_errors, require_content
 from ragcore.parsing.sheets import Grid, grid_blocks
@@ -25,6 +26,7 @@ class CsvParser:
 
     formats = (".csv", ".tsv")
     media_types = {"text/csv": ".csv", "text/tab-separated-values": ".tsv"}
+    label = _("CSV")
 
     def parse(self, content: bytes, *, name: str) -> ParsedDocument:
         """Raises EmptyDocumentError, CorruptDocumentError (binary content) or ResourceLimitError."""

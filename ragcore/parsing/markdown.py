@@ -13,6 +13,7 @@ from mdit_py_plugins.dollarmath import dollarmath_plugin
 from mdit_py_plugins.dollarmath.index import math_block_dollar
 from mdit_py_plugins.front_matter import front_matter_plugin
 
+from ragcore.labels import gettext_noop as _
 from ragcore.parsing.charset import decode
 from ragcore.parsing.html.pictures import WebPictureCollector
 from ragcore.parsing.inline_marks import without_inline_marks
@@ -50,6 +51,7 @@ class MarkdownParser:
 
     formats = (".md", ".markdown", ".mdx")
     media_types = {"text/markdown": ".md", "text/x-markdown": ".md"}
+    label = _("Markdown")
 
     def parse(self, content: bytes, *, name: str) -> ParsedDocument:
         """Raises EmptyDocumentError, or CorruptDocumentError for binary content."""

@@ -5,14 +5,33 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from typing import ClassVar
 
-from ragcore.errors import CorruptDocumentError, EmptyDocumentError, RagError, ResourceLimitError
+from ragcore.errors import (
+    CorruptDocumentError,
+    EmptyDocumentError,
+    PermanentError,
+    RagError,
+    ResourceLimitError,
+    Sentence,
+)
 from ragcore.types import Block, ParsedDocument, Picture
 
 # libxml2 reports lack of memory, entity bombs and absurd nesting as syntax errors
 _LIMITS = ("memory allocation failed", "amplification", "excessive depth")
 # neither white space nor a mark without width
 _VISIBLE = re.compile("[^\\s\u00ad\u200b-\u200f\u202a-\u202e\u2060-\u2064\ufeff]")
+
+
+class UnsupportedFormatError(PermanentError):
+    """No parser accepts files of this kind."""
+
+    code = "unsupported_format"
+    default_message = "Files of this format cannot be read."
+    reasons: ClassVar[Mapping[str, Sentence]] = {
+        "ending": "Files of the kind %(ending)s are not read. Readable are: %(readable)s.",
+        "no_ending": "The name of this file has no ending that tells its format. Readable are: %(readable)s.",
+    }
 
 
 @contextmanager

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 
+from ragcore.labels import gettext_noop as _
 from ragcore.parsing.charset import decode
 from ragcore.parsing.parser_errors import build_document, coded_errors, require_content
 from ragcore.parsing.plain_layout import Part, plain_parts
@@ -17,6 +18,7 @@ class TextParser:
 
     formats = (".txt", ".log")
     media_types = {"text/plain": ".txt"}
+    label = _("plain text")
 
     def parse(self, content: bytes, *, name: str) -> ParsedDocument:
         """Raises EmptyDocumentError, or CorruptDocumentError for binary content."""

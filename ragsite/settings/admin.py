@@ -18,6 +18,7 @@ UNFOLD = {
         {"rel": "icon", "type": "image/svg+xml", "href": lambda request: static("favicon.svg")},
     ],
     "SCRIPTS": [
+        lambda request: static("js/theme.js"),
         lambda request: static("admin_ext/alpine_csp.js"),
         lambda request: static("admin_ext/accessible.js"),
         lambda request: static("admin_ext/errors.js"),

@@ -6,6 +6,7 @@ import json
 import re
 from collections.abc import Iterable, Mapping
 from datetime import date, datetime
+from pathlib import PurePath
 from typing import Any
 
 from django import template
@@ -13,11 +14,12 @@ from django.conf import settings
 from django.contrib.admin.utils import label_for_field
 from django.contrib.humanize.templatetags.humanize import intcomma
 from django.templatetags.static import static
+from django.utils.dateparse import parse_datetime
 from django.utils.formats import number_format
 from django.utils.html import format_html
 from django.utils.safestring import SafeString, mark_safe
 from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy
+from django.utils.translation import gettext_lazy, ngettext
 
 from accounts.error_messages import code_message, stored_message
 from accounts.models import User
@@ -29,6 +31,7 @@ from chat.models import Message
 from chat.pages.figure_markup import figures_placed
 from chat.pages.view_models import TurnView
 from chat.rendering.figures import with_figures
+from chat.rendering.source_notes import with_page_language
 from chat.rendering.terms import mark_terms
 from feedback.models import Vote
 from knowledge.models import KnowledgeSet
@@ -39,6 +42,7 @@ from ragcore.text.markdown import plain_text
 register = template.Library()
 # the line below the head of a table, also one that was cut off or already has dots between its cells
 _RULER = re.compile(r"(?<!\S):?-{3,}:?(?:\s*[·|]\s*:?-*:?)*(?!\S)")
+SLIDES = frozenset((".pptx", ".odp", ".ppt", ".dps"))  # endings of files whose pages are slides
 MODELS = {
     "model": gettext_lazy("Language model"),
     "embedder": gettext_lazy("Embedding model"),
@@ -95,6 +99,32 @@ def ago(moment: datetime | None) -> SafeString | str:
         exact_time(moment),
         relative_time(moment),
     )
+
+
+@register.filter
+def moment(text: str | None) -> datetime | None:
+    """The time of a stored ISO text; None for anything else."""
+    return parse_datetime(text) if text else None
+
+
+@register.filter
+def place_in(number: int, file: str) -> str:
+    """The place `number` in a file of this name: its slide 3, else its page 3."""
+    return (_("slide %(number)s") if _has_slides(file) else _("page %(number)s")) % {"number": number}
+
+
+@register.filter
+def places_in(number: int, file: str) -> str:
+    """How many pages, or slides, a file of this name has."""
+    if _has_slides(file):
+        words = ngettext("%(number)s slide", "%(number)s slides", number)
+    else:
+        words = ngettext("%(number)s page", "%(number)s pages", number)
+    return words % {"number": number}
+
+
+def _has_slides(file: str) -> bool:
+    return PurePath(file).suffix.lower() in SLIDES
 
 
 @register.filter
@@ -191,7 +221,7 @@ def answer(turn: TurnView) -> SafeString:
     html = answer_html(turn.message)
     if turn.notice == "search_results":
         html = without_introduction(html)
-    marked = mark_terms(html, turn.terms)
+    marked = mark_terms(with_page_language(html), turn.terms)
     if turn.notice != "search_results":
         marked = with_figures(marked, figures_placed(turn.figures))
     return mark_safe(marked)  # noqa: S308

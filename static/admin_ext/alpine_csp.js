@@ -27,6 +27,33 @@ function adminLayout(firstTab) {
   };
 }
 
+/** The theme's state with the choice of all pages (static/js/theme.js) in the place of one of its own. */
+function sharedTheme(fixed) {
+  const state = theme(fixed);
+  const { init, themeBindings } = state;
+  const { themeChoice, theme: shade } = document.documentElement.dataset;
+  return {
+    ...state,
+    adminTheme: fixed ?? themeChoice,
+    shade,
+    init() {
+      init.call(this);
+      if (fixed) return;
+      document.addEventListener("theme:applied", ({ detail }) => {
+        this.adminTheme = detail;
+        this.shade = document.documentElement.dataset.theme;
+      });
+      this.$watch("adminTheme", (choice) => choice === document.documentElement.dataset.themeChoice || window.chooseTheme(choice));
+    },
+    themeBindings: {
+      ...themeBindings,
+      ["x-bind:class"]() {
+        return fixed ?? this.shade;
+      },
+    },
+  };
+}
+
 document.addEventListener("alpine:init", () => {
   const { body } = document;
   const firstTab = body.getAttribute("x-data")?.match(/activeTab: '([^']*)'/)?.[1] ?? null;
@@ -35,7 +62,8 @@ document.addEventListener("alpine:init", () => {
     body.removeAttribute("x-init");
   }
   window.Alpine.data("adminLayout", () => adminLayout(firstTab));
-  for (const make of [theme, searchForm, searchCommand]) window.Alpine.data(make.name, make);
+  window.Alpine.data("theme", sharedTheme);
+  for (const make of [searchForm, searchCommand]) window.Alpine.data(make.name, make);
   for (const name of CHANGED) {
     for (const element of document.querySelectorAll(`[${CSS.escape(name)}]`)) {
       const expression = REPLACED.get(element.getAttribute(name));

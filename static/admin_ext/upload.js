@@ -28,6 +28,28 @@ function readableSize(bytes) {
   return `${value} ${units[power]}`;
 }
 
+const LAST_SETS = `upload-sets-${form.dataset.person}`;
+
+/** Ticks the sets of this person's last upload in this browser, where nothing is ticked. */
+function tickLast() {
+  if (form.querySelector("input[name=sets]:checked")) return;
+  let last = [];
+  try {
+    last = JSON.parse(localStorage.getItem(LAST_SETS) ?? "[]");
+  } catch {
+    return; // storage is switched off
+  }
+  for (const box of form.querySelectorAll("input[name=sets]")) box.checked = last.includes(box.value);
+}
+
+function rememberSets(sets) {
+  try {
+    localStorage.setItem(LAST_SETS, JSON.stringify(sets));
+  } catch {
+    // storage is switched off: the next upload begins without
+  }
+}
+
 function chosenSets() {
   const chosen = [...form.querySelectorAll("input[name=sets]:checked")].map((box) => box.value);
   const leading = form.elements.leading?.value;
@@ -101,6 +123,7 @@ function enqueue(files) {
     return;
   }
   hint.textContent = files.length ? "" : words.nothing;
+  if (files.length) rememberSets(chosenSets());
   const common = { sets: chosenSets(), clearance: form.elements.clearance.value, unpack: form.elements.unpack.checked };
   const items = files.map((file) => ({ file, row: addRow(file), ...common }));
   const small = items.filter((item) => item.file.size <= Number(form.dataset.maxBytes));
@@ -121,6 +144,7 @@ function leadingShow() {
   choice.closest("[data-leading]").hidden = chosen.length < 2;
 }
 
+tickLast();
 leadingShow();
 form.addEventListener("change", (event) => {
   if (event.target.name === "sets") leadingShow();

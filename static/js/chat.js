@@ -16,6 +16,7 @@ import * as filterSheet from "./filter_sheet.js";
 import * as followUps from "./follow_ups.js";
 import * as filters from "./filters.js";
 import "./pictures.js";
+import "./zoom.js";
 import * as popover from "./popover.js";
 import * as share from "./share.js";
 import * as sets from "./sets.js";

@@ -9,9 +9,8 @@ export function start() {
   document.addEventListener("click", (event) => {
     const button = event.target.closest("[data-theme-choices] button");
     if (!button) return;
-    localStorage.setItem("theme", button.value);
-    window.applyTheme();
-    show();
+    window.chooseTheme(button.value);
   });
+  document.addEventListener("theme:applied", show);
   show();
 }

@@ -24,6 +24,8 @@ export function start() {
   });
   const box = byId("examples");
   if (box) fetchExamples(box);
+  const earlier = byId("examples-earlier"); // they stay as they are: they are checked for the next visit
+  if (earlier) part(earlier.dataset.url).catch((error) => console.warn("examples not checked", error));
   byId("welcome")?.addEventListener("click", (event) => {
     const button = event.target.closest("[data-set]");
     if (!button) return;

@@ -1,9 +1,11 @@
-// Runs before the first paint: the stored theme, or the system's.
+// Runs before the first paint, in chat and admin: the stored theme, or the system's.
 (() => {
   const system = matchMedia("(prefers-color-scheme: dark)");
+  const choices = ["auto", "light", "dark"];
   const stored = () => {
     try {
-      return localStorage.getItem("theme") || "auto";
+      const choice = localStorage.getItem("theme");
+      return choices.includes(choice) ? choice : "auto";
     } catch {
       return "auto"; // storage is switched off
     }
@@ -13,8 +15,17 @@
     const dark = choice === "dark" || (choice === "auto" && system.matches);
     document.documentElement.dataset.theme = dark ? "dark" : "light";
     document.documentElement.dataset.themeChoice = choice;
+    document.dispatchEvent(new CustomEvent("theme:applied", { detail: choice }));
   };
   window.applyTheme = apply;
+  window.chooseTheme = (choice) => {
+    try {
+      localStorage.setItem("theme", choice);
+    } catch {
+      return; // storage is switched off: the page stays as the system is
+    }
+    apply();
+  };
   system.addEventListener("change", apply);
   addEventListener("storage", apply);
   apply();

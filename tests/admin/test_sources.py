@@ -10,6 +10,7 @@ from django.utils import timezone
 
 from knowledge.models import Attribute, Document, IngestJob, Source, SourceHandler, SourcePlace
 from knowledge.models.sources import source_kinds
+from knowledge.selectors import sets_managed
 from knowledge.services.handlers import attributes_seed, handlers_seed
 from knowledge.services.places import place_save, place_take
 from knowledge.services.sources.sync_runs import run_open
@@ -42,7 +43,8 @@ def shelf(tmp_path, settings):
 
 
 def add(person, **values):
-    form = {**FORM, "owner": str(person.pk), **values}
+    sets = list(sets_managed(scope=scope_of(person)).values_list("pk", flat=True))
+    form = {**FORM, "owner": str(person.pk), "sets": sets, **values}
     return signed_in(person).post("/admin/knowledge/source/add/", form)
 
 
@@ -59,6 +61,56 @@ def test_a_source_is_made_by_a_form(owner, own_set, shelf):
         "max_documents": 100,
         "clearance": 1,
     }
+
+
+def test_a_new_source_goes_into_the_chosen_sets_beside_what_they_have(owner, own_set, shelf):
+    other = Source.objects.create(tenant=owner.tenant, name="other", kind="folder", owner=owner)
+    own_set.set_sources.create(source=other, filter={"paths": ["a/*"]})
+
+    response = add(owner, location=shelf)
+
+    source = Source.objects.get(name="shelf")
+    assert response.url == f"/admin/knowledge/source/{source.pk}/change/"
+    assert {row.source.name: row.filter for row in own_set.set_sources.all()} == {
+        "other": {"paths": ["a/*"]},
+        "shelf": {},
+    }
+
+
+@pytest.mark.parametrize(
+    ("change", "field", "words"),
+    [
+        ({"location": ""}, "location", "Enter the location."),
+        ({"kind": "crawl", "location": ""}, "location", "Enter the location."),
+        ({"kind": "nowhere"}, "kind", "Select a valid choice"),
+        ({"sets": []}, "sets", "Choose a knowledge set, or share the source"),
+        ({"kind": "database", "location": "sqlite:////srv/a.db"}, "database_query", "This field is required"),
+        ({"kind": "sharepoint", "location": "https://graph.microsoft.com/v1.0"}, "sharepoint_tenant", "is required"),
+        ({"kind": "webhook", "schedule": "daily", "location": ""}, "schedule", "have no schedule"),
+        ({"kind": "folder", "secret": "a secret of enough length"}, "secret", "need no credentials"),
+    ],
+)
+def test_what_is_missing_is_said_at_its_own_field(owner, own_set, shelf, change, field, words):
+    response = add(owner, **{"location": shelf, **change})
+
+    errors = response.context["adminform"].form.errors
+    assert list(errors) == [field]
+    assert words in str(errors[field])
+    assert not Source.objects.filter(name="shelf").exists()
+
+
+def test_what_is_required_is_marked_and_the_system_comes_first(owner, own_set):
+    page = BeautifulSoup(signed_in(owner).get("/admin/knowledge/source/add/").content, "html.parser")
+
+    names = list(dict.fromkeys(field["name"] for field in page.select("#source_form [name]")))
+    names = [name for name in names if not name.startswith(("csrf", "_"))]
+    marked = [label.text.strip() for label in page.select("#source_form label") if "*" in label.text]
+    assert names[:3] == ["kind", "name", "location"]
+    assert names.index("sets") < names.index("clearance") < names.index("schedule") < names.index("include")
+    assert {"System*", "Name*", "Location*", "Knowledge sets*"} <= set(marked)
+    options = page.select("select[name=kind] optgroup option")
+    assert {option["value"] for option in options} == {value for value, _label in source_kinds()}
+    assert all(option["data-summary"] for option in options)
 
 
 def test_a_described_system_has_the_fields_of_its_parameters(owner, own_set):
@@ -381,7 +433,7 @@ def test_the_page_of_a_source_keeps_its_place(owner, own_set, shelf):
 
 
 def test_a_source_that_no_set_takes_says_that_nobody_finds_it(owner, own_set, shelf):
-    add(owner, location=shelf)
+    add(owner, location=shelf, sets=[], shared="on")
     source = Source.objects.get(name="shelf")
     address = f"/admin/knowledge/source/{source.pk}/change/"
 

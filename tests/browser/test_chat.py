@@ -95,6 +95,17 @@ def test_the_page_of_a_pdf_is_shown_with_its_passage(open_page):
     assert picture.evaluate("image => image.naturalWidth") > 800
     expect(page.locator("#evidence mark").first).to_be_visible()
 
+    picture.click()
+    zoom = page.locator("#page-zoom")
+    expect(zoom.locator("img")).to_have_js_property("complete", True)
+    fitted = zoom.locator("img").evaluate("image => image.clientWidth")
+    assert fitted > picture.evaluate("image => image.clientWidth") * 1.8
+    zoom.locator("img").click()
+    assert zoom.locator("img").evaluate("image => image.clientWidth") > fitted
+    zoom.get_by_role("button", name="Close").click()
+    expect(zoom).to_be_hidden()
+    expect(page.locator("#evidence")).to_be_visible()
+
 
 def test_sources_are_walked_through_by_keyboard(open_page):
     page = open_page()
@@ -280,6 +291,13 @@ def test_the_theme_is_kept_and_applied_before_the_first_paint(open_page, live_si
 
     expect(page.locator("html")).to_have_attribute("data-theme", "dark")
     assert page.evaluate("getComputedStyle(document.documentElement).colorScheme") == "dark"
+
+    page.goto(f"{live_site.url}/admin/")
+    expect(page.locator("html")).to_have_class("dark")
+    page.keyboard.press("Control+e")
+    expect(page.locator("html")).to_have_class("light")
+    page.goto(live_site.url)
+    expect(page.locator("html")).to_have_attribute("data-theme", "light")
 
 
 def test_the_picture_of_the_readme(open_page, live_site, picture):

@@ -164,7 +164,21 @@ def test_a_file_that_cannot_be_read_says_why_with_its_code(open_page, live_site)
     expect(broken.locator("[data-code=corrupt_document]")).to_be_visible()
     expect(broken.get_by_role("button", name="Try again").first).to_be_visible()
     refused = page.locator("[data-files] .rs-item", has_text="tune.xyz")
-    expect(refused.locator("[data-code=unsupported_format]")).to_be_visible()
+    expect(refused.locator("[data-code=unsupported_format]")).to_contain_text("Files of the kind .xyz are not read.")
+    expect(refused.locator("[data-code=unsupported_format]")).to_contain_text("subtitles, Word")
+
+
+def test_the_sets_of_the_last_upload_are_ticked_and_no_others(open_page, live_site):
+    page = open_page(at=UPLOAD)
+    expect(page.locator("input[name=sets]:checked")).to_have_count(0)
+    page.get_by_label("3GPP specifications").check()
+    drop(page, "gauge.md", b"# Gauge\n\nThe gauge shows the depth of rain.")
+    expect(row(page, "gauge.md")).to_have_attribute("data-state", "live")
+
+    page.reload()
+
+    expect(page.locator("input[name=sets]:checked")).to_have_count(1)
+    expect(page.get_by_label("3GPP specifications")).to_be_checked()
 
 
 def test_nothing_is_sent_before_a_set_is_chosen(open_page):

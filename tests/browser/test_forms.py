@@ -42,7 +42,7 @@ FORMS = (
     Form("knowledge/attribute", {"name": "{n}", "code": "of-{n}", "choices": "red\ngreen"}),
     Form("knowledge/languagemodel", {"name": "{n}", "servers-0-url": "http://models.invalid/v1"}),
     Form("knowledge/searchmodel", {"task": "rerank", "provider": "server", "name": "{n}", "url": "http://10.0.0.9/"}),
-    Form("knowledge/source", {"name": "{n}", "kind": "url", "location": "https://example.com/{n}"}),
+    Form("knowledge/source", {"_card": "url", "name": "{n}", "location": "https://example.com/{n}", "sets": ""}),
     Form("knowledge/sourceplace", {"tenant": "1", "kind": "host", "location": "{n}.example.com"}),
     Form("knowledge/sourcehandler", {"name": "{n}", "code": "of-{n}", "title_template": "{title}"}),
     Form("evaluation/goldenset", {"name": "{n}", "description": "of {n}"}),
@@ -63,6 +63,9 @@ def type_fields(page: Page, form: Form, name: str) -> None:
     for key, value in form.fields.items():
         control = page.locator(f"form [name='{key}']:visible").first
         text = value.replace("{n}", name)
+        if control.get_attribute("type") in ("radio", "checkbox"):
+            page.locator(f"form [name='{key}'][value='{text}']" if text else f"form [name='{key}']").first.check()
+            continue
         if control.evaluate("control => control.tagName") != "SELECT":
             control.fill(text)
         elif control.locator(f"option[value='{text}']").count():

@@ -26,7 +26,8 @@ from chat.models import Attachment, AttachmentCitation, AttachmentPassage, Conve
 from chat.turns.stream_reader import read_events
 from knowledge import model_registry
 from knowledge.models import Document
-from ragcore.errors import EmptyDocumentError, UnsupportedFormatError
+from ragcore.errors import EmptyDocumentError
+from ragcore.parsing.parser_errors import UnsupportedFormatError
 from tests.chat.conftest import Api, sse
 from tests.chat.reading import attachment_read, reading_of
 from tests.factories import make_admin, make_user

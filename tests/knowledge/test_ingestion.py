@@ -20,7 +20,8 @@ from knowledge.services import (
 )
 from knowledge.services.ingestion import advance, item_state
 from notifications.models import Notification
-from ragcore.errors import EmptyDocumentError, ModelUnavailableError, UnsupportedFormatError
+from ragcore.errors import EmptyDocumentError, ModelUnavailableError
+from ragcore.parsing.parser_errors import UnsupportedFormatError
 from tests.factories import ingest, make_set, make_user, reweighed, run_job, scope_of
 from tests.knowledge.uploads import upload
 

@@ -109,6 +109,7 @@ def shipped_kind(name: str) -> type[RestConnector]:
     class Shipped(RestConnector):
         kind = name
         label = _label(description.label)
+        summary = _label(description.summary)
         location_help = _label(description.help)
         settings_type = _settings_type(description, switches)
         setting_fields = (*map(_setting_field, description.parameters), *map(_switch_field, switches))
@@ -156,7 +157,13 @@ def _settings_type(description: Description, switches: list[str]) -> type:
 
 def _setting_field(parameter: Parameter) -> SettingField:
     kind = "lines" if parameter.many else "text"
-    return SettingField(name=parameter.name, label=_label(parameter.label), help_text=_label(parameter.help), kind=kind)
+    return SettingField(
+        name=parameter.name,
+        label=_label(parameter.label),
+        help_text=_label(parameter.help),
+        kind=kind,
+        is_required=parameter.required,
+    )
 
 
 def _switch_field(name: str) -> SettingField:
@@ -198,6 +205,7 @@ class OwnConnector(RestConnector):
 
     kind = "rest"
     label = _("REST source")
+    summary = _("Any other system with a REST interface, by a description of your own.")
     location_help = _(
         "The address of the interface, such as https://courses.example.com/v1; the description names what is below it."
     )
@@ -208,6 +216,7 @@ class OwnConnector(RestConnector):
             label=_("description"),
             kind="text_area",
             help_text=_("TOML, as the documentation “A REST source of your own” shows."),
+            is_required=True,
         ),
         SettingField(
             name="parameters",

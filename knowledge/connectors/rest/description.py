@@ -62,6 +62,7 @@ class Parameter:
     help: Words = ""
     default: Annotated[str, Field(max_length=500)] = ""
     many: bool = False
+    required: bool = False
 
 
 @rest_part
@@ -203,6 +204,7 @@ class Description:
     label: Words
     lists: Annotated[tuple[ItemList, ...], Field(max_length=20)]
     help: Words = ""
+    summary: Words = ""
     sign_in: tuple[Literal["none", "basic", "bearer", "header", "oauth2", "feishu"], ...]
     header: str = ""
     token_address: Template = ""

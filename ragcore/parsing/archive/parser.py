@@ -11,6 +11,7 @@ from tempfile import SpooledTemporaryFile, TemporaryFile
 from typing import IO
 
 from ragcore.errors import CorruptDocumentError, EmptyDocumentError, PasswordProtectedError, UnsafeArchiveError
+from ragcore.labels import gettext_noop as _
 from ragcore.parsing.archive.safe_zip import DEFAULT_ARCHIVE_LIMITS, ArchiveLimits, SafeZip, UnpackBudget, clean_name
 from ragcore.parsing.archive.sections import PartsBuilder, enter_container
 from ragcore.parsing.parser_errors import build_document, coded_errors, require_content
@@ -44,6 +45,7 @@ class ArchiveParser:
 
     formats = (".zip",)
     media_types = {"application/zip": ".zip", "application/x-zip-compressed": ".zip"}
+    label = _("ZIP archives")
 
     def parse(self, content: bytes, *, name: str) -> ParsedDocument:
         """Members that cannot be read are named in metadata `skipped` and in the last paragraph.

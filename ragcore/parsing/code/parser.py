@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from pathlib import PurePath
 
 from ragcore.errors import ResourceLimitError
+from ragcore.labels import gettext_noop as _
 from ragcore.parsing.charset import decode
 from ragcore.parsing.code.definitions import find_definitions
 from ragcore.parsing.code.grammars import GRAMMARS, load_language
@@ -87,6 +88,7 @@ class CodeParser:
         ".php",
         ".scala",
     )
+    label = _("source code")
 
     def parse(self, content: bytes, *, name: str) -> ParsedDocument:
         """Faulty syntax fails nothing. Metadata `language` is what Markdown calls it.

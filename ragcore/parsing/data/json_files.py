@@ -6,6 +6,7 @@ import json
 from pathlib import PurePath
 
 from ragcore.errors import CorruptDocumentError
+from ragcore.labels import gettext_noop as _
 from ragcore.parsing.charset import decode
 from ragcore.parsing.data.outline import Value, outline_blocks
 from ragcore.parsing.parser_errors import build_document, coded_errors, require_content
@@ -20,6 +21,7 @@ class JsonParser:
 
     formats = (".json", ".jsonl", ".ndjson", ".geojson")
     media_types = {"application/json": ".json", "application/x-ndjson": ".jsonl", "application/jsonl": ".jsonl"}
+    label = _("JSON")
 
     def parse(self, content: bytes, *, name: str) -> ParsedDocument:
         """Raises EmptyDocumentError, CorruptDocumentError with the line of a fault, or ResourceLimitError."""

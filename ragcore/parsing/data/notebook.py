@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from ragcore.errors import CorruptDocumentError, RagError
+from ragcore.labels import gettext_noop as _
 from ragcore.parsing.charset import decode
 from ragcore.parsing.markdown import MarkdownParser
 from ragcore.parsing.parser_errors import build_document, coded_errors, require_content
@@ -22,6 +23,7 @@ class NotebookParser:
 
     formats = (".ipynb",)
     media_types = {"application/x-ipynb+json": ".ipynb"}
+    label = _("Jupyter notebooks")
 
     def parse(self, content: bytes, *, name: str) -> ParsedDocument:
         """Raises EmptyDocumentError or CorruptDocumentError."""

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from html import unescape
 
 from ragcore.errors import CorruptDocumentError
+from ragcore.labels import gettext_noop as _
 from ragcore.parsing.charset import decode
 from ragcore.parsing.parser_errors import build_document, coded_errors, require_content
 from ragcore.types import Block, ParsedDocument
@@ -33,6 +34,7 @@ class SubtitlesParser:
 
     formats = (".srt", ".vtt")
     media_types = {"application/x-subrip": ".srt", "text/vtt": ".vtt"}
+    label = _("subtitles")
 
     def parse(self, content: bytes, *, name: str) -> ParsedDocument:
         """Raises EmptyDocumentError, or CorruptDocumentError for a file without a single time."""

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from pathlib import PurePath
 from typing import Any
 
+from ragcore.labels import gettext_noop as _
 from ragcore.parsing.data.outline import Value, outline_blocks
 from ragcore.parsing.office.xml import read_xml
 from ragcore.parsing.parser_errors import build_document, coded_errors, require_content
@@ -21,6 +22,7 @@ class XmlParser:
 
     formats = (".xml",)
     media_types = {"application/xml": ".xml", "text/xml": ".xml"}
+    label = _("XML")
 
     def parse(self, content: bytes, *, name: str) -> ParsedDocument:
         """Raises EmptyDocumentError, CorruptDocumentError or ResourceLimitError. No entity is resolved."""

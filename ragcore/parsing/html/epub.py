@@ -15,6 +15,7 @@ from bs4 import BeautifulSoup
 from lxml import etree
 
 from ragcore.errors import CorruptDocumentError, PasswordProtectedError
+from ragcore.labels import gettext_noop as _
 from ragcore.parsing.archive.safe_zip import SafeZip
 from ragcore.parsing.archive.sections import enter_container
 from ragcore.parsing.html.parser import all_blocks, decode_html, read_html
@@ -46,6 +47,7 @@ class EpubParser:
 
     formats = (".epub",)
     media_types = {"application/epub+zip": ".epub"}
+    label = _("EPUB")
 
     def parse(self, content: bytes, *, name: str) -> ParsedDocument:
         """Raises EmptyDocumentError, CorruptDocumentError, UnsafeArchiveError, or PasswordProtectedError for books

@@ -11,6 +11,7 @@ from bs4 import BeautifulSoup, Tag, XMLParsedAsHTMLWarning
 from lxml import etree
 
 from ragcore.errors import ResourceLimitError
+from ragcore.labels import gettext_noop as _
 from ragcore.parsing.charset import decode
 from ragcore.parsing.html.blocks import HtmlBlockBuilder
 from ragcore.parsing.html.boilerplate import drop_boilerplate, drop_hidden, main_part
@@ -41,6 +42,7 @@ class HtmlParser:
 
     formats = (".html", ".htm")
     media_types = {"text/html": ".html", "application/xhtml+xml": ".html"}
+    label = _("HTML")
 
     def parse(self, content: bytes, *, name: str) -> ParsedDocument:
         """Pictures in `data:` addresses are taken out; those elsewhere stay links.

@@ -6,6 +6,7 @@ import struct
 from collections.abc import Iterator
 
 from ragcore.errors import CorruptDocumentError, ResourceLimitError
+from ragcore.labels import gettext_noop as _
 from ragcore.parsing.parser_errors import build_document, coded_errors, require_content
 from ragcore.types import Block, ParsedDocument, Picture
 
@@ -35,6 +36,7 @@ class ImageParser:
         "image/bmp": ".bmp",
         "image/tiff": ".tiff",
     }
+    label = _("images")
 
     def parse(self, content: bytes, *, name: str) -> ParsedDocument:
         """Raises EmptyDocumentError, CorruptDocumentError, or ResourceLimitError for a picture over MAX_PIXELS."""
@@ -54,7 +56,7 @@ class ImageParser:
 
 def _kind(content: bytes) -> str | None:
     """The media type by the first bytes; the ending of a name may lie."""
-    for kind, (_, marks) in _KINDS.items():
+    for kind, (_ending, marks) in _KINDS.items():
         if content.startswith(marks) and (kind != "image/webp" or content[8:12] == b"WEBP"):
             return kind
     return None

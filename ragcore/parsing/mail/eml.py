@@ -11,6 +11,7 @@ from email.message import Message
 from email.utils import parsedate_to_datetime
 
 from ragcore.errors import CorruptDocumentError
+from ragcore.labels import gettext_noop as _
 from ragcore.parsing.archive.sections import enter_container
 from ragcore.parsing.charset import decode
 from ragcore.parsing.html.parser import decode_html, read_html
@@ -41,6 +42,7 @@ class EmlParser:
 
     formats = (".eml",)
     media_types = {"message/rfc822": ".eml"}
+    label = _("e-mail")
 
     def parse(self, content: bytes, *, name: str) -> ParsedDocument:
         """Raises EmptyDocumentError, CorruptDocumentError (no message), PasswordProtectedError (encrypted message),

@@ -21,6 +21,7 @@ from oxmsg.storage import Storage
 from striprtf.striprtf import rtf_to_text
 
 from ragcore.errors import CorruptDocumentError
+from ragcore.labels import gettext_noop as _
 from ragcore.parsing.archive.sections import MAX_DEPTH, enter_container
 from ragcore.parsing.charset import decode, east_asian_encoding
 from ragcore.parsing.html.parser import decode_html
@@ -60,6 +61,7 @@ class MsgParser:
 
     formats = (".msg",)
     media_types = {"application/vnd.ms-outlook": ".msg"}
+    label = _("e-mail")
 
     def parse(self, content: bytes, *, name: str) -> ParsedDocument:
         """Raises EmptyDocumentError, CorruptDocumentError, PasswordProtectedError (encrypted message),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from ragcore.labels import gettext_noop as _
 from ragcore.parsing.header_facts import header_facts, with_facts
 from ragcore.parsing.office.docx_file import WordFile, embedded_blocks
 from ragcore.parsing.office.docx_headers import cover_lines, header_rows, header_title
@@ -44,6 +45,7 @@ class DocxParser:
 
     formats = (".docx",)
     media_types = {"application/vnd.openxmlformats-officedocument.wordprocessingml.document": ".docx"}
+    label = _("Word")
 
     def parse(self, content: bytes, *, name: str) -> ParsedDocument:
         """Raises what `ragcore.parsing.parse` raises.

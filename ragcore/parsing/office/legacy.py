@@ -15,6 +15,7 @@ from tempfile import TemporaryDirectory, TemporaryFile
 from typing import Literal
 
 from ragcore.errors import ConverterMissingError, CorruptDocumentError, PasswordProtectedError
+from ragcore.labels import gettext_noop as _
 from ragcore.parsing import format_of, parser_for
 from ragcore.parsing.office.package import COMPOUND_FILE, ZIP
 from ragcore.parsing.parser_errors import require_content
@@ -59,6 +60,7 @@ class LegacyParser:
         "application/vnd.ms-excel": ".xls",
         "application/vnd.ms-powerpoint": ".ppt",
     }
+    label = _("older Office files")
 
     def parse(self, content: bytes, *, name: str) -> ParsedDocument:
         """Raises ConverterMissingError and what the parser of the new format raises."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from ragcore.errors import CorruptDocumentError, ResourceLimitError
+from ragcore.labels import gettext_noop as _
 from ragcore.parsing.office.odf_text import (
     DRAW,
     OFFICE,
@@ -35,6 +36,7 @@ class OdtParser:
 
     formats = (".odt",)
     media_types = {"application/vnd.oasis.opendocument.text": ".odt"}
+    label = _("OpenDocument")
 
     def parse(self, content: bytes, *, name: str) -> ParsedDocument:
         """Raises what `ragcore.parsing.parse` raises."""
@@ -88,6 +90,7 @@ class OdsParser:
 
     formats = (".ods",)
     media_types = {"application/vnd.oasis.opendocument.spreadsheet": ".ods"}
+    label = _("OpenDocument")
 
     def parse(self, content: bytes, *, name: str) -> ParsedDocument:
         """Raises what `ragcore.parsing.parse` raises."""
@@ -176,6 +179,7 @@ class OdpParser:
 
     formats = (".odp",)
     media_types = {"application/vnd.oasis.opendocument.presentation": ".odp"}
+    label = _("OpenDocument")
 
     def parse(self, content: bytes, *, name: str) -> ParsedDocument:
         """Raises what `ragcore.parsing.parse` raises."""

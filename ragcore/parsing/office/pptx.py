@@ -17,6 +17,7 @@ from pptx import Presentation
 from pptx.enum.shapes import PP_PLACEHOLDER
 from pptx.shapes.shapetree import SlideShapeFactory
 
+from ragcore.labels import gettext_noop as _
 from ragcore.parsing.number_words import number_text
 from ragcore.parsing.office.drawing_text import A, body_text, paragraph_text
 from ragcore.parsing.office.graphics import OfficePictureCollector, chart_blocks, diagram_list
@@ -57,6 +58,7 @@ class PptxParser:
 
     formats = (".pptx",)
     media_types = {"application/vnd.openxmlformats-officedocument.presentationml.presentation": ".pptx"}
+    label = _("PowerPoint")
 
     def parse(self, content: bytes, *, name: str) -> ParsedDocument:
         """Raises what `ragcore.parsing.parse` raises.

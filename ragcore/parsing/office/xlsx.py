@@ -9,6 +9,7 @@ from io import BytesIO
 from xml.etree.ElementTree import iterparse  # nosec B405 (no entities: the package is checked)
 
 from ragcore.errors import ResourceLimitError
+from ragcore.labels import gettext_noop as _
 from ragcore.parsing.links import linked
 from ragcore.parsing.office.graphics import OfficePictureCollector
 from ragcore.parsing.office.package import check_package
@@ -34,6 +35,7 @@ class XlsxParser:
 
     formats = (".xlsx", ".xlsm")
     media_types = {"application/vnd.openxmlformats-officedocument.spreadsheetml.sheet": ".xlsx"}
+    label = _("Excel")
 
     def parse(self, content: bytes, *, name: str) -> ParsedDocument:
         """Formulas show the value that the file keeps, else the formula in code marks; `formulas_without_value` of the
@@ -118,7 +120,7 @@ class _WorkbookReader:
         if blob is None or not (b"mergeCell" in blob or b"hyperlink" in blob):
             return _Marks(merges, links)
         addresses = {key: link.target for key, link in self.package.relations(path).items() if link.is_external}
-        for _, node in iterparse(BytesIO(transitional(blob))):  # noqa: S314 (no entities: the package is checked)
+        for _event, node in iterparse(BytesIO(transitional(blob))):  # noqa: S314 (no entities: the package is checked)
             if node.tag == S + "mergeCell" and (merge := _parse_merge(node.get("ref") or "")):
                 merges.append(merge)
             elif node.tag == S + "hyperlink":

@@ -10,6 +10,7 @@ import pypdfium2
 import pypdfium2.raw as pdfium
 
 from ragcore.errors import CorruptDocumentError, PasswordProtectedError, ResourceLimitError
+from ragcore.labels import gettext_noop as _
 from ragcore.parsing.header_facts import header_facts, with_facts
 from ragcore.parsing.parser_errors import build_document, coded_errors, require_content
 from ragcore.parsing.pdf.blocks import document_title, layout_blocks
@@ -36,6 +37,7 @@ class PdfParser:
 
     formats = (".pdf",)
     media_types = {"application/pdf": ".pdf", "application/x-pdf": ".pdf"}
+    label = _("PDF")
 
     def parse(self, content: bytes, *, name: str) -> ParsedDocument:
         """Raises EmptyDocumentError (only blank pages), CorruptDocumentError, PasswordProtectedError or

@@ -58,7 +58,7 @@ def test_what_answers_for_one_reader_says_nothing_about_another(browser, owner):
     assert examples_in(browser.get("/examples")) == []
 
 
-def test_examples_in_the_language_of_the_reader_come_first(browser, owner):
+def test_examples_are_in_the_language_of_the_reader(browser, owner):
     questions = ["计时器等待多久？", ANSWERED]
     made = make_set("radio", owners=[owner], example_questions=questions)
     ingest(owner, made, timer=TIMER, **OTHERS, chinese="计时器等待两秒。计时器超时后，会话回到源路径。")
@@ -66,8 +66,32 @@ def test_examples_in_the_language_of_the_reader_come_first(browser, owner):
     english = browser.get("/examples", headers={"accept-language": "en"})
     chinese = browser.get("/examples", headers={"accept-language": "zh-CN"})
 
-    assert examples_in(english) == [ANSWERED, questions[0]]
-    assert examples_in(chinese) == questions
+    assert examples_in(english) == [ANSWERED]
+    assert examples_in(chinese) == questions[:1]
+
+
+def test_examples_in_another_language_stand_in_where_there_is_none(browser, owner):
+    made = make_set("radio", owners=[owner], example_questions=[UNANSWERED, "计时器等待多久？"])
+    ingest(owner, made, timer=TIMER, **OTHERS, chinese="计时器等待两秒。计时器超时后，会话回到源路径。")
+
+    page = browser.get("/examples", headers={"accept-language": "en"})
+
+    assert examples_in(page) == ["计时器等待多久？"]
+
+
+def test_a_new_document_leaves_the_examples_where_they_are_until_they_are_checked(browser, owner):
+    made = make_set("radio", owners=[owner], example_questions=[ANSWERED])
+    ingest(owner, made, timer=TIMER, **OTHERS)
+    browser.get("/examples")
+    ingest(owner, made, door="The door of the cabinet is locked with two keys.")
+
+    page = browser.get("/")
+
+    assert examples_in(page) == [ANSWERED]
+    assert "example-wait" not in page.content.decode()
+    assert 'id="examples-earlier" data-url="/examples"' in page.content.decode()
+    browser.get("/examples")
+    assert "examples-earlier" not in browser.get("/").content.decode()
 
 
 def test_recent_documents_and_sets_are_those_that_the_reader_may_open(browser, owner):

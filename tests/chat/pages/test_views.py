@@ -6,6 +6,7 @@ import re
 from datetime import timedelta
 
 import pytest
+from bs4 import BeautifulSoup
 from django.db import connection
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
@@ -217,10 +218,10 @@ def test_an_answer_from_memory_says_so(browser, reader, document):
 @pytest.mark.parametrize(
     ("cache", "language", "notice", "button"),
     [
-        ("exact", "en", "Answered from the cache.", "Get a fresh answer"),
-        ("semantic", "en", "the same question in other words", "Get a fresh answer"),
-        ("exact", "zh-CN", "来自缓存的回答。", "重新生成回答"),
-        ("semantic", "zh-CN", "此前有人用另一种说法问过同一问题", "重新生成回答"),
+        ("exact", "en", "This question was asked before: the answer is from 3 minutes ago.", "Ask again"),
+        ("semantic", "en", "asked before in other words: the answer is from 3 minutes ago.", "Ask again"),
+        ("exact", "zh-CN", "之前有人问过这个问题，此回答来自3 分钟前。", "重新提问"),
+        ("semantic", "zh-CN", "之前有人用另一种说法问过同一问题，此回答来自3 分钟前。", "重新提问"),
     ],
 )
 def test_below_an_answer_from_the_cache_a_fresh_one_is_offered(
@@ -230,10 +231,11 @@ def test_below_an_answer_from_the_cache_a_fresh_one_is_offered(
     address, headers = f"/messages/{message.pk}", {"accept-language": language}
     fresh = browser.get(address, headers=headers).content.decode()
 
-    Message.objects.filter(pk=message.pk).update(metadata={"cache": cache})
+    answered_at = (timezone.now() - timedelta(minutes=3)).isoformat()
+    Message.objects.filter(pk=message.pk).update(metadata={"cache": cache, "answered_at": answered_at})
     kept = browser.get(address, headers=headers).content.decode()
 
-    assert notice in kept
+    assert notice in BeautifulSoup(kept, "html.parser").select_one(".turn-cached").text
     assert f"data-ask-fresh>{button}</button>" in kept
     assert "data-ask-fresh>" not in fresh
 

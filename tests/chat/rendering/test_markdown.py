@@ -258,3 +258,21 @@ def test_line_ends_that_markdown_does_not_know_lose_nothing():
     stream = BlockStream()
 
     assert "".join(stream.feed(text)) + stream.tail == text
+
+
+@pytest.mark.parametrize(
+    ("text", "is_alone"),
+    [
+        ("```python\nprint(1)\n```\n\n[1]", True),
+        ("```\nmake run\n```\n\n[1] [2]", True),
+        ("| a | b |\n|---|---|\n| 1 | 2 |\n\n[1]", True),
+        ("The mast is high. [1]", False),
+        ("[1] says so.", False),
+        ("```\nmake run\n```\n\nRun it. [1]", False),
+        ("[3]", False),  # a number that is no source
+    ],
+)
+def test_a_marker_by_itself_belongs_to_the_block_above_it(text, is_alone):
+    html = render_markdown(text, citations=[1, 2], with_places=True)
+
+    assert ('<p class="block-source"><button' in html) is is_alone

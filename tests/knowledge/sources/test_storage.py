@@ -16,8 +16,9 @@ from knowledge.connectors.stores import FolderClosedError, StoredFile, StoredFol
 from knowledge.errors import ItemUnreadableError, UploadTooLargeError
 from knowledge.models import Document
 from knowledge.services.sources import source_create, source_preview
-from ragcore.errors import UnsupportedFormatError, UrlNotAllowedError
+from ragcore.errors import UrlNotAllowedError
 from ragcore.fetching import AddressPolicy
+from ragcore.parsing.parser_errors import UnsupportedFormatError
 from tests.contracts.connector import ConnectorContract
 from tests.factories import scope_of
 from tests.knowledge.sources.building import counts, here, run

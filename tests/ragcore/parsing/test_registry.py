@@ -6,8 +6,9 @@ import sys
 import pytest
 
 from ragcore import parsing
-from ragcore.errors import CorruptDocumentError, EmptyDocumentError, UnsupportedFormatError
+from ragcore.errors import CorruptDocumentError, EmptyDocumentError
 from ragcore.parsing import MEDIA_TYPE_ENDINGS, SUPPORTED_FORMATS, parse, parser_for
+from ragcore.parsing.parser_errors import UnsupportedFormatError
 
 
 @pytest.mark.parametrize("ending", SUPPORTED_FORMATS)
@@ -29,6 +30,7 @@ def test_a_class_that_declares_formats_is_found_as_a_parser(tmp_path, monkeypatc
         "class _Page:\n    size = 1\n\n\n"
         'class WikiParser:\n    """Reads pages of a wiki."""\n\n'
         '    formats = (\n        ".wiki",\n        ".page",\n    )\n    media_types = {"text/wiki": ".wiki"}\n'
+        '    label = _("wiki pages")\n'
     )
     monkeypatch.setattr(parsing, "_FOLDER", tmp_path)
 
@@ -75,3 +77,26 @@ def test_the_registry_loads_no_library_before_a_file_needs_it():
     loaded = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
 
     assert loaded.stdout.strip() == "[]"
+
+
+def test_every_format_has_a_name_for_people():
+    endings = [ending for of_name in parsing.FORMAT_ENDINGS.values() for ending in of_name]
+
+    assert sorted(endings) == sorted(SUPPORTED_FORMATS)
+    assert not [name for name in parsing.FORMAT_ENDINGS if name.startswith(".") or not name.strip()]
+
+
+@pytest.mark.parametrize(
+    ("name", "words"),
+    [
+        ("tender.dwg", "Files of the kind .dwg are not read. Readable are: CSV"),
+        ("报价.rvt", "Files of the kind .rvt are not read."),
+        ("README", "The name of this file has no ending that tells its format. Readable are: CSV"),
+    ],
+)
+def test_a_refusal_says_the_ending_and_what_can_be_read(name, words):
+    with pytest.raises(UnsupportedFormatError) as refusal:
+        parser_for(name)
+
+    assert refusal.value.message.startswith(words)
+    assert "PDF" in refusal.value.message

@@ -8,7 +8,7 @@ import pypdfium2
 import pytest
 from reportlab.pdfgen.canvas import Canvas
 
-from knowledge.page_picture import WORDS_HIGHLIGHT, draw
+from knowledge.page_picture import WORDS_HIGHLIGHT, _columns, draw
 from ragcore.parsing.pdf.word_places import find_word_places
 
 WIDTH, HEIGHT = 400, 600
@@ -67,3 +67,15 @@ def test_a_clip_shows_the_words_in_their_colour_and_little_else():
     for picture in (whole, clip):
         colours = {colour for _count, colour in picture.convert("RGB").getcolors(100_000)}
         assert any(all(abs(a - b) < 12 for a, b in zip(colour, WORDS_HIGHLIGHT, strict=True)) for colour in colours)
+
+
+@pytest.mark.parametrize(
+    ("boxes", "edges"),
+    [
+        ([(72.0, 100.0, 523.0, 140.0)], (48.0, 547.0)),  # a column of text without its margins
+        ([(300.0, 100.0, 523.0, 140.0)], (175.0, 595.0)),  # narrow places: never narrower than can be read
+        ([(72.0, 100.0, 180.0, 140.0), (72.0, 140.0, 523.0, 180.0)], (48.0, 547.0)),
+    ],
+)
+def test_a_clip_leaves_out_empty_margins(boxes, edges):
+    assert _columns(boxes, 595.0) == edges

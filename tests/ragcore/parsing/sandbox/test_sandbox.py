@@ -19,10 +19,9 @@ from ragcore.errors import (
     PasswordProtectedError,
     ResourceLimitError,
     SandboxUnavailableError,
-    UnsupportedFormatError,
 )
 from ragcore.parsing import parse
-from ragcore.parsing.parser_errors import coded_errors
+from ragcore.parsing.parser_errors import UnsupportedFormatError, coded_errors
 from ragcore.parsing.sandbox import confine as confine_module
 from ragcore.parsing.sandbox import process, serialization
 from ragcore.parsing.sandbox.parse import SMALL_BYTES, needs_sandbox, parse_in_sandbox, parse_small
@@ -288,7 +287,7 @@ def test_programs_of_a_workspace_get_local_sockets_only(tmp_path):
 
 @has_seccomp
 def test_old_formats_inside_a_contained_process_say_that_they_cannot_be_converted():
-    code = "from ragcore.parsing import parse\nparse(rb'{\\rtf1 x}', name='a.rtf')"
+    code = "from ragcore.parsing import parse, UnsupportedFormatError\nparse(rb'{\\rtf1 x}', name='a.rtf')"
 
     assert "ConverterMissingError" in confined(code)
 
