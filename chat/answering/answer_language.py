@@ -32,5 +32,5 @@ def below_line(line: str, request: GenerationRequest) -> GenerationRequest:
     if not line:
         return request
     sources = (*request.sources, *request.further_sources)
-    first, *others = request.parts or (AnswerPart(question=request.question, sources=sources),)
-    return replace(request, parts=(replace(first, lead=f"{line}{first.lead}"), *others))
+    first, *rest = request.parts or (AnswerPart(question=request.question, sources=sources),)
+    return replace(request, parts=(replace(first, lead=f"{line}{first.lead}"), *rest))

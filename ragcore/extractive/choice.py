@@ -8,9 +8,7 @@ from dataclasses import dataclass, replace
 from itertools import takewhile
 
 import numpy as np
-import numpy.typing as npt
 
-from ragcore.extractive.own_language import are_foreign
 from ragcore.extractive.sentence_model import SentenceFeatures, chances_of, refers_back
 from ragcore.extractive.sentences import Statement, is_mail_head_text, is_question
 from ragcore.ports import FloatArray
@@ -62,11 +60,6 @@ OTHER_THING = 15.0  # log-odds below the best sentence, which only sentences abo
 FAR = 10.0  # log-odds below the best one: told of another thing, see `named`
 WHOLE = 0.999  # coverage
 NEARLY_BEST = 1.4  # log-odds below the best sentence
-NEARLY = 1.2  # log-odds below the best sentence, up to which another one concerns the question whatever its words are
-FAR_BELOW = 5.0  # the same of one with
-LEAST_ABOUT = 0.4  # of the question's words by rarity
-AS_LIKELY = 0.5  # log-odds below the best sentence, of one in the other language
-SURE = 0.95  # probability that one of the core answers, from which nothing is added to it
 REDUNDANT = 0.7  # Jaccard of the terms from which two sentences say the same
 
 
@@ -92,31 +85,14 @@ class SentenceChoice:
     points: tuple[tuple[Statement, ...], ...]  # the others, each with its neighbours; the best one first
 
 
-def on_topic(features: SentenceFeatures, scores: FloatArray, question: str) -> npt.NDArray[np.bool_]:
-    """bool[n]: whether each sentence may stand beside the best one: nearly as likely, or about what is asked.
-
-    One in the other language says none of the question's words, and counts only where it is as likely.
-    """
-    if not len(scores):
-        return np.zeros(0, np.bool_)
-    below = float(scores.max()) - scores
-    foreign = are_foreign(question, features.statements)
-    is_about = (features.column("coverage") >= LEAST_ABOUT) & (below <= FAR_BELOW)
-    return np.where(foreign & ~foreign[int(scores.argmax())], below <= AS_LIKELY, (below <= NEARLY) | is_about)
-
-
 def choose_sentences(
-    statements: Sequence[Statement],
-    scores: FloatArray,
-    limits: Limits,
-    question: str = "",
-    near: npt.NDArray[np.bool_] | None = None,
+    statements: Sequence[Statement], scores: FloatArray, limits: Limits, question: str = ""
 ) -> SentenceChoice:
     """The likeliest sentences, wherever they stand. `statements` holds at least one; `scores`: float32[n], log-odds.
 
     Several, since the best one by words and meaning answers an everyday question only in half of the cases, and one of
     the first five in three quarters. What a document says of itself ("This guide describes ...") is chosen only where
-    the question asks for that. `near`: bool[n], those that may stand beside the best one; all of them without it.
+    the question asks for that.
     """
     ranked = [int(at) for at in np.argsort(-scores, kind="stable")]
     order = [at for at in ranked if is_of_use(statements[at], question)] or ranked[:1]
@@ -126,8 +102,6 @@ def choose_sentences(
         statement = statements[at]
         if len(chosen) == limits.most_sentences or scores[at] < scores[order[0]] - limits.least_odds:
             break
-        if chosen and near is not None and not near[at]:
-            continue
         length = columns(statement.text)
         is_new = all(jaccard(set(statement.terms), set(s.terms)) < REDUNDANT for s in chosen)
         if not chosen or (is_new and used + length <= limits.most_columns):
@@ -137,12 +111,6 @@ def choose_sentences(
     same = [statement for statement, score in zip(statements, scores, strict=True) if score > far]
     core, *points = _together(_with_leads(chosen, same, question))
     return SentenceChoice(statements[order[0]], core, tuple(points))
-
-
-def alone_where_sure(choice: SentenceChoice, statements: Sequence[Statement], scores: FloatArray) -> SentenceChoice:
-    """The same choice without its points, where what stands with the best sentence surely answers."""
-    is_sure = share_shown(replace(choice, points=()), statements, scores) >= SURE
-    return replace(choice, points=()) if is_sure else choice
 
 
 def _with_leads(chosen: Sequence[Statement], statements: Sequence[Statement], question: str) -> list[Statement]:

@@ -4,9 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-import numpy as np
-import numpy.typing as npt
-
 from ragcore.extractive.choice import SentenceChoice, is_of_use
 from ragcore.extractive.formatting import Wording, cite, listing, supplement
 from ragcore.extractive.sections import find_list_around
@@ -59,19 +56,10 @@ def beside_row_blocks(choice: SentenceChoice, words: Wording) -> list[str]:
 
 
 def beside_runs(
-    question: str,
-    runs: Sequence[Statement],
-    statements: Sequence[Statement],
-    chances: Mapping[int, float],
-    near: npt.NDArray[np.bool_],
+    question: str, runs: Sequence[Statement], statements: Sequence[Statement], chances: Mapping[int, float]
 ) -> list[Statement]:
-    """The likeliest sentences that an explanation lacks.
-
-    `chances`: id of each sentence -> that it is the best one;
-    `near`: bool[n], those that may stand beside it.
-    """
+    """The likeliest sentences that an explanation lacks. `chances`: id of each sentence -> that it is the best one."""
     missing: list[Statement] = []
-    statements = [statement for statement, is_near in zip(statements, near.tolist(), strict=True) if is_near]
     coverage = sum(chances[id(s)] for s in runs)
     for statement in sorted(statements, key=lambda s: -chances[id(s)]):
         if coverage >= HELD or len(missing) == MOST_BESIDE or chances[id(statement)] < BESIDE:

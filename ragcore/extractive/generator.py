@@ -374,6 +374,6 @@ class ExtractiveGenerator:
             for s in with_tables(runs, statements)
         ]
         lead = [f"**{words.closest}**\n\n"] if sum(chances[id(s)] for s in runs) < DOUBTFUL else []
-        missing = beside_runs(question, runs, statements, chances, np.ones(len(statements), np.bool_))
+        missing = beside_runs(question, runs, statements, chances)
         beside = [supplement([[s] for s in missing], words)] if missing else []
         return [*lead, passage_block(quoted_runs, words), *beside] if quoted_runs else []
