@@ -49,6 +49,11 @@ def resolve_value_time(text: str, earlier: str) -> Resolution | None:
     return Resolution(f"{stem}, {FORMER_EN}?", (time,), True)
 
 
+def asks_former(question: str) -> bool:
+    """Whether a standalone question was made to ask for the value before, see `resolve_value_time`."""
+    return question.startswith(FORMER_ZH) or question.endswith(f", {FORMER_EN}?")
+
+
 @cache
 def _pattern(time: ValueTime) -> re.Pattern[str]:
     lines = read_section_lines("ragcore.understanding", "value_times.txt")[time]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from ragcore.understanding.value_times import resolve_value_time, value_time_wish
+from ragcore.understanding.value_times import asks_former, resolve_value_time, value_time_wish
 
 
 @pytest.mark.parametrize(
@@ -83,3 +83,8 @@ def test_the_same_thing_is_asked_for_the_other_time(text, earlier, standalone):
 
     assert resolution is not None
     assert resolution.text == standalone
+    assert asks_former(standalone) is (text in ("and before?", "改之前呢"))
+
+
+def test_a_side_that_the_question_names_itself_is_no_former_value():
+    assert not asks_former("What is the drop rate before the repair?")
