@@ -240,18 +240,15 @@ def verdict_by_sources(
     `lowered`: log-odds by which the line of the asked sets lies below the shipped one; `typed`: the question as it was
     typed, whose dates count: others were inferred. In a conversation the sources of the documents in `focus` are
     compared with `earlier_question`, the one behind the question before it, too. `further`: other passages of their
-    documents. `is_resolved`: the conversation put
-    into the question what it is about. Sources of the focus that tell of it come before all others if they surely
-    answer.
+    documents. `is_resolved`: the conversation put into the question what it is about. Sources of the focus that tell of
+    it come before all others if they surely answer.
     """
     every = (*sources, *further)
     is_lacking = lacks_named(question, sources, typed=typed or question, today=today)
-    is_lacking = is_lacking or _lacks_place(question, sources, retrieved)
-    missing = None if is_lacking else _missing(question, every)
-    if is_lacking or missing is not None:
-        return Verdict(is_answerable=False, missing=missing)
-    if missing_values := _values_missing(question, every):
-        return Verdict(is_answerable=False, missing_values=missing_values)
+    if is_lacking or _lacks_place(question, sources, retrieved):
+        return Verdict(is_answerable=False)
+    if (lacking := _verdict_on_missing(question, every)) is not None:
+        return lacking
     judge = _judge_of(retrieved)
     judged = _judged_alone(question, sources, judge)
     inside = [source for source in sources if source.passage.document in focus]
@@ -282,6 +279,15 @@ def verdict_by_sources(
         earlier_question=earlier_question if is_told else "",
         inside=focus if is_told or is_inside else frozenset(),
     )
+
+
+def _verdict_on_missing(question: str, sources: Sequence[Source]) -> Verdict | None:
+    """The refusal that says which step, handling, target or value nothing tells; None where nothing is missing."""
+    missing = _missing(question, sources)
+    values = () if missing is not None else _values_missing(question, sources)
+    if missing is None and not values:
+        return None
+    return Verdict(is_answerable=False, missing=missing, missing_values=values)
 
 
 def _line(language: Language, searched: int, rate: float, lowered: float) -> float:

@@ -94,8 +94,8 @@ def refusal_text(query: str, style: str) -> str:
 def refusal_sentences() -> frozenset[str]:
     """All refusal sentences: they claim nothing, so their support is not judged."""
     refused = (refusal(style, language) for style in get_args(Style) for language in get_args(Language))
-    own = (*NOT_IN_FILES.values(), *NOT_IN_OTHERS.values(), *NOT_TRANSLATED.values())
-    return frozenset([*refused, *own])
+    of_answers = (*NOT_IN_FILES.values(), *NOT_IN_OTHERS.values(), *NOT_TRANSLATED.values())
+    return frozenset([*refused, *of_answers])
 
 
 # ── search results ──────────────────────────────────────────────────────────────────────────────

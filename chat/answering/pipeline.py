@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
 
 from chat import metrics
@@ -139,26 +139,12 @@ async def answer_from_sources(
     facts = ports.facts
     if facts is not None:
         state = replace(state, sources=without_facts(state.sources))
-    outcome, options, sources = ports.main_search(state), context.config.options, state.sources
-    introduction = files.introduction() if files is not None else ""
-    state, outcome, line = await in_language(context, state, outcome)
-    sources = state.sources
-    await ports.report_context(len(sources), ports.other_forms(state.standalone))
-    is_wish = files is None and wants_summary(state.query)
-    whole = await sources_to_sum_up(context, state) if is_wish else ()
-    if whole:
-        state, sources, verdict = replace(state, sources=whole), whole, summary_verdict()
-    else:
-        if files is None:
-            state = await complete_handling(context, await complete_procedures(context, state))
-        verdict = await _judge(context, files, state, outcome)
-    if verdict.missing is not None:
-        introduction = introduction or missing_remark(state.query, verdict.missing)
-    may_widen = not verdict.is_answerable and verdict.missing is None
-    if may_widen and (wide := await judge_widely(context, without_further(state), outcome)) is not None:
-        state, outcome, verdict, sources = wide.state, wide.outcome, wide.verdict, wide.state.sources
-    if verdict.is_answerable and files is None and await lacks_former(context, state.query, sources):
-        verdict = Verdict(is_answerable=False)
+    options = context.config.options
+    state, outcome, line = await in_language(context, state, ports.main_search(state))
+    await ports.report_context(len(state.sources), ports.other_forms(state.standalone))
+    judgement = await _judgement(context, files, state, outcome)
+    state, outcome, verdict = judgement.state, judgement.outcome, judgement.verdict
+    sources, introduction = state.sources, judgement.introduction
     if not verdict.is_answerable and files is not None:
         sources = tuple(files.closest_first(sources))
     is_stated = facts is not None and bool(facts.stated)
@@ -186,11 +172,44 @@ async def answer_from_sources(
     draft = await generate(context, ports, state, verdict, is_answerable=own_verdict, files=files, line=line)
     llm = ports.stage_ports.llm if options.judge_support and not verdict.is_quoted else None
     record = await ground_draft(
-        context, draft, state, outcome, llm=llm, files=files, facts=facts, is_summary=bool(whole)
+        context, draft, state, outcome, llm=llm, files=files, facts=facts, is_summary=judgement.is_summary
     )
     if draft.degraded:  # also when what could be put together is a refusal
         record = replace(record, status="degraded")
     return draft, _with_confidence(record, draft, verdict)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Judgement:
+    """The verdict on the sources of an answer, with the sources that it is about."""
+
+    state: AnswerState
+    outcome: SearchOutcome
+    verdict: Verdict
+    introduction: str = ""  # what is said before a refusal
+    is_summary: bool = False  # of a whole document
+
+
+async def _judgement(
+    context: AnswerContext, files: AttachedSubject | None, state: AnswerState, outcome: SearchOutcome
+) -> _Judgement:
+    """Whether the sources answer: those at hand, the rest of a procedure's document, or those of a wider search."""
+    is_wish = files is None and wants_summary(state.query)
+    if is_wish and (whole := await sources_to_sum_up(context, state)):
+        state = replace(state, sources=whole)
+        return _Judgement(state=state, outcome=outcome, verdict=summary_verdict(), is_summary=True)
+    if files is None:
+        state = await complete_handling(context, await complete_procedures(context, state))
+    verdict = await _judge(context, files, state, outcome)
+    introduction = files.introduction() if files is not None else ""
+    if verdict.missing is not None:
+        introduction = introduction or missing_remark(state.query, verdict.missing)
+    may_widen = not verdict.is_answerable and verdict.missing is None
+    if may_widen and (wide := await judge_widely(context, without_further(state), outcome)) is not None:
+        state, outcome, verdict = wide.state, wide.outcome, wide.verdict
+    if verdict.is_answerable and files is None and await lacks_former(context, state.query, state.sources):
+        verdict = Verdict(is_answerable=False)
+    return _Judgement(state=state, outcome=outcome, verdict=verdict, introduction=introduction)
 
 
 def _with_confidence(record: AnswerRecord, draft: Draft, verdict: Verdict) -> AnswerRecord:
