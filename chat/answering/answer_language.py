@@ -7,7 +7,6 @@ from dataclasses import replace
 from chat.answering.context import AnswerContext
 from knowledge import model_registry
 from ragcore.ports import AnswerPart, GenerationRequest
-from ragcore.text.question_core import message_question
 from ragcore.types import Language
 from ragcore.understanding.answer_language import wish_in_conversation
 
@@ -19,18 +18,8 @@ def wished_language(context: AnswerContext) -> Language | None:
     return wish_in_conversation(context.question.text, [turn.question for turn in context.history])
 
 
-def model_question(context: AnswerContext, question: str) -> str:
-    """The question for a language model: with the wish for another language, and of a long message all that it says."""
-    questions = [turn.question for turn in context.history]
-    if questions and wish_in_conversation(context.question.text, questions) is not None:
-        return f"{question} ({context.question.text})"
-    return context.question.text if question == message_question(context.question.text) else question
-
-
 def below_line(line: str, request: GenerationRequest) -> GenerationRequest:
-    """The request with a line above the answer; as it is where the line is empty."""
-    if not line:
-        return request
+    """The request with a line above the answer."""
     sources = (*request.sources, *request.further_sources)
     first, *rest = request.parts or (AnswerPart(question=request.question, sources=sources),)
     return replace(request, parts=(replace(first, lead=f"{line}{first.lead}"), *rest))

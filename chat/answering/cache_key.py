@@ -88,6 +88,12 @@ def _understand(question: Question) -> tuple[Standalone, bool]:
     return standalone, "history" in standalone.depends_on or bool(add_context(standalone.text, question, tokenizer))
 
 
+def _wished(context: AnswerContext) -> tuple[str, str] | None:
+    """The language that the answer before is wished in, and that of the message; None for any other message."""
+    language = wished_language(context) if context.history else None
+    return None if language is None else (language, context.question.language)
+
+
 def cache_key(context: AnswerContext, understood: Standalone, *, depends_on_history: bool) -> CacheKey:
     """The key of a question, of rights and sets as of this moment. Uses the ORM."""
     scope, request = context.scope, context.request
@@ -108,7 +114,7 @@ def cache_key(context: AnswerContext, understood: Standalone, *, depends_on_hist
         "profile": _profile_part(scope, space, context, understood),
         "history": [asdict(turn) for turn in context.history] if depends_on_history else [],
         "cited": context.cited_before if depends_on_history else (),
-        "language": (wished_language(context), context.question.language) if context.history else None,
+        "language": _wished(context),
         "configuration": context.config.sha256(),
         # where the question leaves something open a model is asked, and reads it as it was written, with the day
         "open": [context.question.text, str(context.question.today)]

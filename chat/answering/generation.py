@@ -76,7 +76,8 @@ async def generate(
         whole_versions=state.whole_versions,
         earlier_question=verdict.earlier_question,
     )
-    request = below_line(line, request)
+    if line:
+        request = below_line(line, request)
     if verdict.is_quoted:
         generator = model_registry.extractive_generator()
     writer = AnswerWriter(

@@ -7,7 +7,6 @@ from dataclasses import replace
 from decimal import Decimal
 
 from chat.answering.answer_config import AnswerConfig
-from chat.answering.answer_language import model_question
 from chat.answering.attached_files import AttachedSubject
 from chat.answering.context import AnswerContext
 from chat.answering.facts import AnswerFacts
@@ -26,8 +25,10 @@ from ragcore.prompts import load
 from ragcore.prompts.languages import language_name
 from ragcore.prompts.refusals import refusal
 from ragcore.prompts.voice import named, voice_prompt
+from ragcore.text.question_core import message_question
 from ragcore.text.scripts import language_of
 from ragcore.types import Source, Usage
+from ragcore.understanding.answer_language import wish_in_conversation
 
 PERSONA = "You are an expert on the documents of this organisation."  # of sets that name no other
 RESEARCH = "ultimate"  # mode in which a model that can think does so at length
@@ -55,7 +56,7 @@ async def route_generation(
     options = context.config.options
     messages: tuple[ChatMessage, ...] = ()
     if model_registry.chat_model() is not None:
-        text = model_question(context, query)
+        text = _model_question(context, query)
         messages = await run_cpu(build_messages, context, text, sources, critique=critique, files=files, facts=facts)
     request = GenerationRequest(
         question=query,
@@ -240,3 +241,11 @@ def usage_entry(generator: LLMGenerator, reading: MeteredStream) -> UsageEntry:
     model = end.model or generator.name
     cost = end.cost if end.tier is not None else price_of(model, reading.usage)
     return UsageEntry(purpose="writing", model=model, usage=reading.usage, cost=cost)
+
+
+def _model_question(context: AnswerContext, question: str) -> str:
+    """The question for a language model: with the wish for another language, and of a long message all that it says."""
+    questions = [turn.question for turn in context.history]
+    if questions and wish_in_conversation(context.question.text, questions) is not None:
+        return f"{question} ({context.question.text})"
+    return context.question.text if question == message_question(context.question.text) else question

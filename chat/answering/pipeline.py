@@ -140,7 +140,9 @@ async def answer_from_sources(
     if facts is not None:
         state = replace(state, sources=without_facts(state.sources))
     options = context.config.options
-    state, outcome, line = await in_language(context, state, ports.main_search(state))
+    outcome, line = ports.main_search(state), ""
+    if context.history:
+        state, outcome, line = await in_language(context, state, outcome)
     await ports.report_context(len(state.sources), ports.other_forms(state.standalone))
     judgement = await _judgement(context, files, state, outcome)
     state, outcome, verdict = judgement.state, judgement.outcome, judgement.verdict
@@ -207,7 +209,8 @@ async def _judgement(
     may_widen = not verdict.is_answerable and verdict.missing is None
     if may_widen and (wide := await judge_widely(context, without_further(state), outcome)) is not None:
         state, outcome, verdict = wide.state, wide.outcome, wide.verdict
-    if verdict.is_answerable and files is None and await lacks_former(context, state.query, state.sources):
+    may_lack = bool(context.history) and verdict.is_answerable and files is None
+    if may_lack and await lacks_former(context, state.query, state.sources):
         verdict = Verdict(is_answerable=False)
     return _Judgement(state=state, outcome=outcome, verdict=verdict, introduction=introduction)
 

@@ -30,7 +30,7 @@ MOST_LABEL_WORDS = 4
 _BREAK = re.compile(
     r"(?:(?<!\s)\s++)?+[;；|]\s*+|(?<!\s)\s++·\s++|(?:(?<!\s)\s++)?+[,，]\s*+(?=[^:：,，;；|]{1,24}[:：]\s)"
 )
-_ENDING = re.compile(r"\s*[;；|。.]\s*\Z")
+_ENDING = re.compile(r"(?:(?<!\s)\s++)?+[;；|。.]\s*+\Z")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -9,7 +9,7 @@ import re
 
 _BEGIN, _END = "\ue0d0", "\ue0d1"  # for private use: they stand around a struck run until its line is whole
 _NEIGHBOURS = re.compile(rf"{_END}(\s*){_BEGIN}")
-_STRETCH = re.compile(rf"{_BEGIN}([^{_END}]*){_END}")
+_STRETCH = re.compile(rf"{_BEGIN}([^{_BEGIN}{_END}]*+){_END}")
 # Beside a letter, Markdown reads a mark only before and behind a letter or figure: other signs stay outside, those of
 # a figure get a space
 _CORE = re.compile(r"(?P<lead>\W*)(?P<core>\w(?:.*\w)?)(?P<trail>.*)", re.DOTALL)

@@ -17,7 +17,7 @@ from ragcore.text.tokenise import stem
 NAMED = 0.5  # share of a meaning from which a word of the other language names the property
 _ENGLISH = re.compile(r"\bwhat (?:is|are|was|were) the ((?:[\w-]+ ){1,4}?)(?:of|for) ", re.IGNORECASE)
 _SHORT = re.compile(
-    r"\A\W*((?:[\w-]+ ){0,3}[\w-]+) (?:of|for) (?:[\w./'&-]+ ?){1,6}\W*\Z", re.IGNORECASE
+    r"\A\W*+((?:[\w-]+ ){0,3}[\w-]+) (?:of|for) [\w./'&-]++(?: [\w./'&-]++){0,5}\W*+\Z", re.IGNORECASE
 )  # MTBF of the P10
 # what rows tell without naming it: a figure with its unit, or a word
 _UNNAMED = re.compile(
