@@ -26,7 +26,13 @@ from tests.knowledge.sources.building import sync_run
 
 WORD = re.compile(r"[A-Za-z]?[a-z]{2,}")
 HAN = re.compile(r"[\u3400-\u9fff]")
-NAMES = {"Ragsite", "English", "en", "zh-hans", "esc", "Webhook", "nDCG@10"}  # the same in every language
+NAMES = {"Ragsite", "English", "en", "zh-hans", "esc", "Webhook", "nDCG@10"} | {
+    "OpenDocument",
+    "Markdown",
+    "Word",
+    "PowerPoint",
+    "Excel",
+}  # the same in every language
 DATA = {"default", "uploads", "embedded-minilm-ngrams-1", "report", "corrupt_document"}  # values, for all readers
 READ_ALOUD = ("title", "aria-label", "placeholder", "alt", "data-label")
 NOT_WORDS = "script, style, code, pre, template, svg, noscript, [class*=material-symbols]"
