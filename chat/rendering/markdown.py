@@ -164,8 +164,8 @@ def _mark_block_markers(state: StateCore) -> None:
     """A paragraph of nothing but markers is the source of the block above it; the style sheet puts it there."""
     for above, token in pairwise(state.tokens):
         if token.type == "inline" and above.type == "paragraph_open" and token.children:
-            words = "".join(child.content for child in token.children if child.type != "cite")
-            if not _without_marks(words).strip() and any(child.type == "cite" for child in token.children):
+            between = (child for child in token.children if child.type != "cite")
+            if token.children[0].type == "cite" and all(not child.content.strip() for child in between):
                 above.attrSet("class", "block-source")
 
 
