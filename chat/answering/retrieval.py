@@ -193,11 +193,7 @@ async def complete_tables(context: AnswerContext, state: AnswerState) -> AnswerS
 
 async def complete_procedures(context: AnswerContext, state: AnswerState) -> AnswerState:
     """The state with the other passages of a procedure's document as further sources, where a step is asked for."""
-    question, tokenizer = question_core(state.query), model_registry.tokenizer()
-    if step_wish(question) is None:
-        return state
-    source = await run_cpu(source_of_procedure, question, read_statements(state.sources, tokenizer), tokenizer)
-    if source is None:
+    if step_wish(question_core(state.query)) is None or (source := await run_cpu(_procedure, state)) is None:
         return state
     passages = await read_documents(context, state.query, [source.passage.chunk], most=MOST_PASSAGES)
     return state if not passages else replace(state, further_sources=sources_behind(state.sources, passages))
@@ -219,6 +215,11 @@ async def complete_handling(context: AnswerContext, state: AnswerState) -> Answe
 def without_further(state: AnswerState) -> AnswerState:
     """The state with the sources of its search alone."""
     return replace(state, further_sources=()) if state.further_sources else state
+
+
+def _procedure(state: AnswerState) -> Source | None:
+    tokenizer = model_registry.tokenizer()
+    return source_of_procedure(question_core(state.query), read_statements(state.sources, tokenizer), tokenizer)
 
 
 def _names_without_handling(state: AnswerState) -> tuple[str, ...]:

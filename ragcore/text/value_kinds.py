@@ -57,13 +57,6 @@ def asked_kinds(question: str) -> list[ValueKind]:
     return [kind for kind in value_kinds() if kind.asks.search(plain)]
 
 
-def lacks_value(question: str, texts: Iterable[str]) -> bool:
-    """Whether a question asks for a value of a kind of which no text holds any."""
-    kinds = asked_kinds(question)
-    text = "\n".join(texts) if kinds else ""
-    return any(not kind.is_told(text) for kind in kinds)
-
-
 @cache
 def value_kinds() -> tuple[ValueKind, ...]:
     """All kinds. Raises ValueError for a line of the file that is no part of a kind."""

@@ -2,7 +2,12 @@
 
 import pytest
 
-from ragcore.text.value_kinds import lacks_value
+from ragcore.text.value_kinds import asked_kinds
+
+
+def lacks_value(question, texts):
+    """Whether no text tells a value of some kind that the question asks for."""
+    return any(not any(map(kind.is_told, texts)) for kind in asked_kinds(question))
 
 
 @pytest.mark.parametrize(
