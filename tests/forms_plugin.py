@@ -6,6 +6,7 @@ docs/testing.md says what only the full form does. Loaded by `-p tests.forms_plu
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -18,8 +19,9 @@ SYSTEMATIC_REQUESTS = 3  # for each operation of the API in the short form
 MANY_ROWS, SOME_ROWS = 6, 4  # of a test with more rows over the database, the short form takes so many
 EVERY_ROW = ("tests/security/", "tests/browser/")  # their rows are addresses, attacks and walks, each a case of its own
 NEEDS_DATABASE = {"db", "transactional_db", "django_db_setup", "live_server"}
-# the files of a folder that one process runs: they share a running product, and the parsed modules of the product
+# what one process runs: files that share a running product, the parsed modules of the product, or a world of people
 TOGETHER = ("tests/browser/", "tests/house/")
+ONE_WORLD = {"tests/security/test_bad_values.py": "tests/security/test_every_route.py"}
 # the longest one first: a process that begins one at the end leaves the others without work; the second and the third
 # need no database, so that two processes work while the first one migrates
 LONG_FILES = (Path(__file__).parent / "long_files.txt").read_text(encoding="utf-8").split()
@@ -78,9 +80,16 @@ def rows_between(items: list[pytest.Item]) -> list[pytest.Item]:
     left_out = []
     for rows in tables.values():
         if len(rows) > MANY_ROWS:
-            places = {round(n * (len(rows) - 1) / (SOME_ROWS - 1)) for n in range(SOME_ROWS)}
-            left_out += [row for place, row in enumerate(rows) if place not in places]
+            run = {id(row) for row in spread(rows, SOME_ROWS)}
+            left_out += [row for row in rows if id(row) not in run]
     return left_out
+
+
+def spread(rows: Sequence[Any], number: int) -> list[Any]:
+    """So many of the rows, evenly from the first to the last; all where there are no more."""
+    if len(rows) <= number:
+        return list(rows)
+    return [rows[round(n * (len(rows) - 1) / (number - 1))] for n in range(number)]
 
 
 def has_own_rows(item: pytest.Item) -> bool:
@@ -96,8 +105,9 @@ def needs_database(item: pytest.Item) -> bool:
 
 
 def scope_of(nodeid: str) -> str:
-    """What one process runs as a whole: a file, or all files of a folder that share what is made once."""
-    return next((folder for folder in TOGETHER if nodeid.startswith(folder)), nodeid.partition("::")[0])
+    """What one process runs as a whole: a file, or files that share what is made once, by the name of one of them."""
+    file = nodeid.partition("::")[0]
+    return next((folder for folder in TOGETHER if nodeid.startswith(folder)), ONE_WORLD.get(file, file))
 
 
 def name_schemathesis_test(item: Any, label: str) -> None:

@@ -192,6 +192,7 @@ def test_old_notifications_go_by_the_settings(settings):
     assert "notifications.maintain" in {entry["task"] for entry in app.conf.beat_schedule.values()}
 
 
+@pytest.mark.full
 def test_deleted_documents_are_found_wherever_they_are_left_and_removed(person, settings, tmp_path):
     settings.PURGE_AFTER_DAYS = 30
     cited = Document.objects.get(title="plan")

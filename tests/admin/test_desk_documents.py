@@ -454,6 +454,7 @@ def test_moving_asks_for_the_set_and_says_how_many(administrator, own_set, other
     assert answer.context["likely"] == other_set
 
 
+@pytest.mark.full
 def test_thousands_are_chosen_in_one_field_and_in_no_address(administrator, own_set):
     source = source_ensure(tenant_id=own_set.tenant_id, name=DEFAULT_SOURCE)
     rows = [

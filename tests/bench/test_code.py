@@ -61,6 +61,7 @@ def test_a_name_that_is_defined_twice_is_not_asked(folder):
     assert names["lamp_on"] == ("lamps.py", 1)
 
 
+@pytest.mark.full
 @pytest.mark.django_db(transaction=True)
 def test_functions_are_found_by_descriptions_and_by_names(folder):
     figures = measure(folder, modules=9, questions=9, seed=1)

@@ -67,6 +67,7 @@ def test_storing_is_measured_and_nothing_is_kept():
     assert not IndexEntry.objects.exists()
 
 
+@pytest.mark.full
 def test_pages_with_text_and_with_tables_are_read():
     text, tables = parsing_figures(pages=3, repeat=1)
 

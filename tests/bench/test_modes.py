@@ -15,6 +15,7 @@ def answer(*, gold: bool, confidence: float | None = 0.8, status: str = "answere
     return ModeAnswer(has_gold=gold, cites_gold=gold, status=status, confidence=confidence, seconds=0.1)
 
 
+@pytest.mark.full
 def test_every_mode_answers_the_questions_of_a_public_set(tmp_path):
     folder = tmp_path / "tiny_set" / "dev"
     folder.mkdir(parents=True)

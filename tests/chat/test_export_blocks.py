@@ -116,6 +116,7 @@ def test_no_part_of_a_layout_is_long_enough_for_its_square_to_count(name):
     assert len(parts) > 15
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("name", HOSTILE)
 def test_a_text_that_was_made_to_be_slow_costs_little_and_loses_nothing(name):
     turn = replace(report("").turns[0], blocks=HOSTILE[name])

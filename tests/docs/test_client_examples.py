@@ -92,6 +92,7 @@ def test_a_question_is_searched_answered_and_streamed(site, command):
     assert done.stdout.index("four steps") < done.stdout.rindex("four steps")
 
 
+@pytest.mark.full
 @pytest.mark.parametrize(
     "command",
     [

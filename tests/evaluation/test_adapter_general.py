@@ -47,6 +47,7 @@ def test_what_is_found_is_among_the_first_ten():
     assert recall_of(asked, told).tolist() == [0.0, *[1.0] * 29]
 
 
+@pytest.mark.full
 def test_an_adapter_that_forgets_is_told_from_one_that_changes_nothing():
     judged = [general_recall(adapter(shift), scope=scope_of(make_admin())) for shift in (0.0, 0.5)]
 

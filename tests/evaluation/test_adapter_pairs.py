@@ -125,6 +125,7 @@ def test_what_is_balanced_is_the_same(admin, radio, monkeypatch):
     assert collected(admin, radio, "heading", "title") == whole(admin, radio, "heading", "title", most=8)
 
 
+@pytest.mark.full
 def test_a_collection_that_goes_on_from_any_step_ends_with_the_same_pairs(admin, radio, monkeypatch):
     monkeypatch.setattr(adapter_pairs, "CASES_AT_ONCE", 5)
     monkeypatch.setattr(adapter_passages, "DOCUMENTS_AT_ONCE", 4)
@@ -323,6 +324,7 @@ def test_a_training_lets_others_in_between_while_it_collects_and_can_be_cancelle
     assert (other.reason, other.pairs, other.checkpoint) == ("cancelled", [], None)
 
 
+@pytest.mark.full
 def test_rights_hold_between_two_slices(admin, radio, stops_before_rounds, monkeypatch):
     """Who may no longer search a document learns nothing from it, whatever was collected before."""
     owner = make_user("owner", tenant=admin.tenant, clearance=2)

@@ -107,6 +107,7 @@ def delete(admin, document):
 # ── the embedding model ─────────────────────────────────────────────────────────────────────────
 
 
+@pytest.mark.full
 def test_a_worker_that_was_restarted_goes_on_with_the_model_of_the_registry(admin, radio, server_model, monkeypatch):
     site_uses(server_model)
     setup_refresh(now=True)
@@ -128,6 +129,7 @@ def test_a_worker_that_was_restarted_goes_on_with_the_model_of_the_registry(admi
     assert "Switch on" in page
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("rounds", [0, 2])
 def test_another_model_of_the_site_ends_a_training_and_says_so(admin, radio, told, server_model, rounds, monkeypatch):
     row = start(admin, radio)
@@ -159,6 +161,7 @@ def test_another_model_that_comes_while_the_passages_are_read_ends_a_training(
 # ── documents ───────────────────────────────────────────────────────────────────────────────────
 
 
+@pytest.mark.full
 def test_rounds_begin_anew_where_a_document_is_gone(admin, radio, told, monkeypatch):
     row = start(admin, radio)
     died(row, monkeypatch, at_round(2))

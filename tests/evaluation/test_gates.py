@@ -177,6 +177,7 @@ def test_a_change_that_is_significantly_worse_is_published_only_with_a_reason(ad
     assert AuditEvent.objects.get(action="change.override").data["reason"] == "the lab is on fire"
 
 
+@pytest.mark.full
 @pytest.mark.django_db(transaction=True)
 def test_a_change_is_out_of_date_when_the_settings_have_changed_meanwhile(admin, radio, golden):
     change = measured(admin, radio, {"retrieval": {"top_k": 12}})
@@ -186,6 +187,7 @@ def test_a_change_is_out_of_date_when_the_settings_have_changed_meanwhile(admin,
         change_publish(scope=scope_for(admin), actor=admin, change=change)
 
 
+@pytest.mark.full
 def test_a_newer_draft_takes_the_place_of_one_that_is_being_measured(admin, radio, golden):
     for top_k in (11, 12):
         with pytest.raises(MeasuredFirstError):
@@ -201,6 +203,7 @@ def test_a_newer_draft_takes_the_place_of_one_that_is_being_measured(admin, radi
     assert change_discard(change=second, actor=admin).state == GatedChange.State.DISCARDED
 
 
+@pytest.mark.full
 @pytest.mark.django_db(transaction=True)
 def test_options_of_the_answer_are_in_force_while_a_draft_is_asked(admin, radio, golden):
     """What a run of a set alone says of its answers: with one source at most, the other document is never cited."""
@@ -214,6 +217,7 @@ def test_options_of_the_answer_are_in_force_while_a_draft_is_asked(admin, radio,
 # ── texts, lexicon, reranker ────────────────────────────────────────────────────────────────────
 
 
+@pytest.mark.full
 @pytest.mark.django_db(transaction=True)
 def test_texts_of_prompts_are_measured_and_everything_else_is_saved_at_once(admin, radio, golden):
     values = {"persona": "the radio desk", "description": "Units and crews."}
@@ -254,6 +258,7 @@ def test_a_text_that_is_tried_is_in_the_prompt_and_in_no_other(admin, radio):
     assert persona() == ""
 
 
+@pytest.mark.full
 @pytest.mark.django_db(transaction=True)
 def test_a_version_of_the_lexicon_comes_into_use_when_its_change_is_published(admin, radio, golden):
     version = lexicon_published(admin, radio, "antenna", "aerial")
@@ -320,6 +325,7 @@ def test_a_lexicon_that_is_tried_serves_searches_of_its_set_only_meanwhile(admin
     assert first() == ""
 
 
+@pytest.mark.full
 @pytest.mark.django_db(transaction=True)
 def test_the_reranker_of_a_set_is_one_of_its_options(admin, radio, golden):
     change = measured(admin, radio, {"retrieval": {"rerank": False}})
@@ -350,6 +356,7 @@ def held_changes(error: MeasuredFirstError) -> list[GatedChange]:
     return [worked_off(one) for one in same]
 
 
+@pytest.mark.full
 @pytest.mark.django_db(transaction=True)
 def test_default_settings_are_measured_on_every_guarded_set_that_inherits_them(admin, two):
     scope = scope_for(admin)
@@ -489,6 +496,7 @@ def test_what_is_given_up_for_one_set_is_given_up_for_all(admin, two):
     assert site_options(tenant_id=admin.tenant_id) == {}
 
 
+@pytest.mark.full
 @pytest.mark.django_db(transaction=True)
 def test_a_change_of_a_set_is_out_of_date_when_the_default_settings_have_changed(admin, radio, golden):
     change = measured(admin, radio, {"retrieval": {"top_k": 12}})
@@ -499,6 +507,7 @@ def test_a_change_of_a_set_is_out_of_date_when_the_default_settings_have_changed
         change_publish(scope=scope_for(admin), actor=admin, change=change)
 
 
+@pytest.mark.full
 @pytest.mark.django_db(transaction=True)
 def test_the_lexicon_of_the_organisation_is_measured_on_guarded_sets(admin, two):
     term_save(scope=scope_for(admin), actor=admin, set_id=None, values={"text": "antenna", "synonyms": ["zyqx"]})
@@ -518,6 +527,7 @@ def test_the_lexicon_of_the_organisation_is_measured_on_guarded_sets(admin, two)
     assert found()[0].startswith("antenna")
 
 
+@pytest.mark.full
 @pytest.mark.django_db(transaction=True)
 def test_another_reranker_of_the_site_is_measured_on_guarded_sets_that_use_it(admin, two, settings):
     Tenant.objects.filter(pk=admin.tenant_id).update(is_default=True)

@@ -324,6 +324,7 @@ def quick_site(monkeypatch):
     monkeypatch.setattr(train_model.ModelWork, "_in_use", lambda self, data: {"recall10": 0.5, "ndcg10": 0.5})
 
 
+@pytest.mark.full
 class TestTrainModel(KindContract):
     numbers: ClassVar[list] = []
 
@@ -385,6 +386,7 @@ def test_it_is_prepared_first_and_waits_for_a_person(
     assert refused.value.reason == "over"
 
 
+@pytest.mark.full
 def test_a_training_that_would_take_too_long_is_refused_with_the_hours(
     admin, radio, golden, begin, scripted, django_capture_on_commit_callbacks
 ):
@@ -401,6 +403,7 @@ def test_a_training_that_would_take_too_long_is_refused_with_the_hours(
     assert ended(prepare(admin, radio, begin)).is_open
 
 
+@pytest.mark.full
 @pytest.mark.parametrize(("better", "general"), [(False, 1.0), (True, 0.98)], ids=["no gain", "forgets"])
 def test_what_is_not_better_or_forgets_more_than_a_point_is_thrown_away(
     admin, radio, golden, begin, scripted, quick_site, better, general
@@ -415,6 +418,7 @@ def test_what_is_not_better_or_forgets_more_than_a_point_is_thrown_away(
     assert not (Path(begin.name).parent / "trained").exists()
 
 
+@pytest.mark.full
 def test_what_is_prepared_can_be_given_up(admin, radio, golden, begin, scripted, django_capture_on_commit_callbacks):
     row = ended(prepare(admin, radio, begin))
     assert work_folder(row.pk).exists()
@@ -427,6 +431,7 @@ def test_what_is_prepared_can_be_given_up(admin, radio, golden, begin, scripted,
     assert prepare(admin, radio, begin).number == 2
 
 
+@pytest.mark.full
 def test_a_model_that_was_removed_is_offered_again_while_its_folder_is_there(
     admin, radio, golden, begin, scripted, quick_site
 ):
@@ -445,6 +450,7 @@ def test_a_model_that_was_removed_is_offered_again_while_its_folder_is_there(
     assert refused.value.reason == "gone"
 
 
+@pytest.mark.full
 def test_a_cancelled_training_ends_its_program_although_it_has_nothing_to_store(
     admin, radio, golden, begin, scripted, quick_site, monkeypatch
 ):

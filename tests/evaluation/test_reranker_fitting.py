@@ -175,6 +175,7 @@ def test_where_the_packaged_weights_are_right_nothing_is_changed_and_the_page_sa
         version_activate(kind="reranker_fit", scope=scope_for(admin), actor=admin, version_id=row.pk)
 
 
+@pytest.mark.full
 def test_what_people_found_helpful_teaches_where_it_is_asked_for(admin, radio, monkeypatch):
     documents = {one.external_id: one for one in Document.objects.all()}
     people = [make_user(f"reader-{at}", tenant=admin.tenant) for at in range(3)]
@@ -261,6 +262,7 @@ def test_only_administrators_fit_and_other_tenants_see_nothing(admin, few):
     assert (row.reason, job_of(row).error_code) == ("failed", "not_allowed")
 
 
+@pytest.mark.full
 class TestFitReranker(KindContract):
     numbers: ClassVar[list] = []
 
@@ -405,6 +407,7 @@ def test_weights_are_switched_to_and_fro_and_never_used_for_other_features(admin
     assert searched(outsider, reranker_weights=2)[1] == "linear"  # of their own tenant there is none
 
 
+@pytest.mark.full
 @pytest.mark.django_db(transaction=True)  # answers use the database from several threads
 def test_golden_sets_that_guard_are_asked_first(admin, radio, golden):
     who = {"scope": scope_for(admin), "actor": admin}

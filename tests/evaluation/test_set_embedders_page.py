@@ -62,6 +62,7 @@ def page_of(home):
     return f"{reverse('admin:evaluation_set_embedders_set')}?set={home.pk}"
 
 
+@pytest.mark.full
 def test_the_pages_start_follow_switch_and_delete(owner, home, target):
     client = signed_in(owner)
 

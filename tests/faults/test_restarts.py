@@ -98,6 +98,7 @@ async def listen(site, question):
         return error.response.status_code
 
 
+@pytest.mark.full
 @pytest.mark.slow
 @pytest.mark.timeout(240)
 def test_a_restart_of_a_service_costs_no_request_an_internal_error(site):

@@ -66,6 +66,7 @@ def test_a_model_that_was_changed_while_it_was_tested_is_not_tested(who, target,
     assert (asked.test_code, SearchModel.objects.get().test_code) == ("changed", "")
 
 
+@pytest.mark.full
 def test_another_model_behind_the_name_of_a_server_is_measured_anew_while_no_vectors_are_stored(
     who, target, corpus, server
 ):

@@ -69,6 +69,7 @@ def cosines_of(rows):
     return unit @ unit.T
 
 
+@pytest.mark.full
 def test_a_wide_model_without_a_usable_prefix_is_projected_the_same_way_everywhere(configured):
     texts = [f"text {number}" for number in range(30)]
     embedder = configured(dimensions=1024, first=900)
@@ -117,6 +118,7 @@ def test_a_server_that_changes_its_model_is_noticed(configured):
         other.embed_queries(["one"])
 
 
+@pytest.mark.full
 @pytest.mark.django_db(transaction=True)
 def test_a_model_without_vectors_is_measured_anew_in_every_process_once_that_is_wanted(configured):
     used_before = configured(dimensions=900, first=10)

@@ -29,6 +29,7 @@ def names(field="synonyms"):
     return dict(LexiconTerm.objects.values_list("text", field))
 
 
+@pytest.mark.full
 @pytest.mark.django_db
 def test_many_lines_take_few_statements_and_so_does_undoing_them(owner, common):
     def file(synonym):

@@ -135,6 +135,7 @@ def test_a_model_that_is_gone_ends_its_exam(server, admin):
     assert (job.state, job.error_code) == ("failed", "model_not_used")
 
 
+@pytest.mark.full
 def test_a_server_that_goes_away_in_the_middle_is_not_taken_for_a_bad_model(server, admin):
     """The exam goes on where it was when the server is there again."""
     respond, seen = server.respond, []

@@ -116,6 +116,7 @@ async def test_a_language_model_is_asked_by_no_more_than_are_allowed(slots):
 # ── a model server with trouble ─────────────────────────────────────────────────────────────────
 
 
+@pytest.mark.full
 @pytest.mark.django_db
 def test_a_load_survives_an_embedding_server_that_fails_every_third_time(slots, owner, common, settings, monkeypatch):
     """60 documents; every third request is refused with 429, 500 or a broken answer, also when repeated."""

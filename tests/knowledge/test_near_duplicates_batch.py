@@ -226,6 +226,7 @@ SELECT %(tenant)s, id, band, id * 100 + band FROM versions, generate_series(0, 3
 """
 
 
+@pytest.mark.full
 def test_who_shares_a_band_is_found_by_the_index_of_bands():
     world = World(1)
     versions = [d.live_version_id for d in world.documents]

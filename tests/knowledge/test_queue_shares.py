@@ -95,6 +95,7 @@ def test_a_tenant_without_a_share_is_hardly_held_back_by_one_with_a_share() -> N
     assert served(called_for=[few], times=101)[many] >= 99
 
 
+@pytest.mark.full
 def test_paused_and_cancelled_jobs_get_no_place_and_everything_is_read_in_the_end() -> None:
     small, large = make_tenant(), make_tenant()
     share(small, 1)

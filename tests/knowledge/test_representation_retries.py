@@ -249,6 +249,7 @@ def test_the_entries_are_those_that_the_model_would_have_made_at_first(owner, ke
     assert index_check() == []
 
 
+@pytest.mark.full
 def test_a_long_document_with_a_section_and_a_table_across_passages_is_made_as_at_first(owner, llm, monkeypatch):
     rows = "\n".join(f"| T{n} | {n} milliseconds in the cell of the network |" for n in range(40))
     text = (
@@ -331,6 +332,7 @@ def test_a_part_that_the_model_writes_is_taken_and_the_rest_asked_for_again(docu
 # ── the model fails again ───────────────────────────────────────────────────────────────────────
 
 
+@pytest.mark.full
 def test_the_first_request_without_an_answer_ends_the_run_and_the_pauses_grow(owner, kept, document, llm):
     ingest(owner, kept, **{f"b{n}": f"{TEXT} Note {n}." for n in range(5)})
     due()
@@ -361,6 +363,7 @@ def test_when_it_answers_nobody_rests_any_more(owner, kept, document, llm):
     assert not RepresentationRetry.objects.exists()
 
 
+@pytest.mark.full
 def test_answers_that_are_refused_are_asked_for_a_few_times_only(owner, kept, document, llm):
     llm.default = USELESS
     before = entries(document)

@@ -226,6 +226,7 @@ def test_each_set_is_compared_by_its_own_model(owner, common, target):
     assert set(ways(both)) == {"both"}
 
 
+@pytest.mark.full
 def test_at_most_four_sets_have_something_of_their_own_in_a_search(owner, target):
     homes = [make_set(f"set-{n}", owners=[owner]) for n in range(5)]
     for home in homes:
@@ -281,6 +282,7 @@ def test_nobody_finds_through_the_set_what_they_may_not_see(owner, common, targe
     assert set(found(owner)) == {"secret", "open"}
 
 
+@pytest.mark.full
 @pytest.mark.usefixtures("corpus")
 def test_new_and_moved_passages_follow(owner, common, target, monkeypatch):
     sent = []
@@ -488,6 +490,7 @@ def test_an_administrator_of_another_tenant_is_no_owner(common, target):
         started(stranger, common, target)
 
 
+@pytest.mark.full
 @pytest.mark.django_db(transaction=True)
 def test_the_site_changes_its_model_and_the_set_follows(owner, common, target, server):
     Tenant.objects.filter(pk=owner.tenant_id).update(is_default=True)

@@ -126,6 +126,7 @@ async def test_nobody_keeps_a_connection_without_making_progress(monkeypatch):
     assert b"HTTP/1.1 408" in second
 
 
+@pytest.mark.full
 @pytest.mark.asyncio
 async def test_an_answer_that_nobody_reads_is_given_up(monkeypatch):
     async with serving(monkeypatch) as port:

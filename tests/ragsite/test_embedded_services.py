@@ -95,6 +95,7 @@ def test_chinese_names_have_trigrams_and_accents_have_capitals(data_dir):
     assert lower == "é"
 
 
+@pytest.mark.full
 def test_the_database_comes_back_after_its_processes_were_killed(data_dir):
     with EmbeddedServices(data_dir) as services:
         with psycopg.connect(services.database_url) as connection:
@@ -129,6 +130,7 @@ def test_an_interrupted_initialisation_is_begun_again(data_dir):
         assert connection.execute("SELECT 1").fetchone() == (1,)
 
 
+@pytest.mark.full
 def test_a_server_that_cannot_start_is_reported_with_its_own_words(data_dir):
     with EmbeddedServices(data_dir, durable=False):
         pass

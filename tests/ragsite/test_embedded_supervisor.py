@@ -141,6 +141,7 @@ def test_kill_9_takes_all_children_down_and_the_next_start_recovers_with_its_dat
         assert connection.execute("SELECT count(*) FROM kept").fetchone() == (0,)
 
 
+@pytest.mark.full
 def test_a_crashed_program_is_started_again_and_reported_and_a_database_at_the_same_address(product):
     running = product().ready()
     first = running.web_pid()
@@ -158,6 +159,7 @@ def test_a_crashed_program_is_started_again_and_reported_and_a_database_at_the_s
     assert wait_until(lambda: _answers(url), seconds=30)
 
 
+@pytest.mark.full
 def test_a_model_process_that_is_killed_is_started_again_and_stops_with_the_others(product):
     running = product("--models").ready()
     path = Path(running.runtime()["model_socket"])
@@ -181,6 +183,7 @@ def model_process_pid(path: Path) -> int:
         return struct.unpack("3i", connection.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, 12))[0]
 
 
+@pytest.mark.full
 @pytest.mark.slow
 def test_a_program_that_cannot_start_ends_the_start_with_the_end_of_its_log(product):
     broken = product("--broken")
@@ -206,6 +209,7 @@ def test_a_program_that_ignores_the_request_to_stop_is_killed_with_its_children(
     assert wait_until(lambda: not is_running(int(grandchild.read_text())), seconds=10)
 
 
+@pytest.mark.full
 def test_a_second_ctrl_c_leaves_at_once(product):
     running = product("--stubborn").ready()
     assert wait_until((running.data_dir / "grandchild").exists, seconds=20)

@@ -64,6 +64,7 @@ def test_the_client_is_loaded_by_nobody_who_does_not_search_there():
     assert done.stdout.strip().splitlines()[-1] == "[]"
 
 
+@pytest.mark.full
 def test_the_client_is_kept_from_reading_the_address_by_itself(tmp_path):
     """It would refuse a file while it is loaded."""
     script = (

@@ -155,6 +155,7 @@ def test_a_server_that_is_killed_is_loaded_again_at_the_same_address(world, serv
     assert "llama was ended by signal 9; it is started again in 1 s" in "\n".join(world.said)
 
 
+@pytest.mark.full
 def test_a_server_that_keeps_ending_is_left_alone_with_the_reason_of_its_log(world, serve, monkeypatch):
     monkeypatch.setenv("FAKE_LLAMA_FAULT", "llama_model_load: error loading model: unknown model architecture: 'x'")
     model = serve()
@@ -171,6 +172,7 @@ def test_a_server_that_keeps_ending_is_left_alone_with_the_reason_of_its_log(wor
     assert len(world.starts()) == language_model.MOST_FAILURES
 
 
+@pytest.mark.full
 def test_the_reason_is_that_of_the_latest_start(world, serve):
     log = world.folder / "data" / "logs" / "llama.log"
     log.parent.mkdir()
@@ -284,6 +286,7 @@ def product(world, monkeypatch) -> Iterator[Callable[..., Product]]:
     assert wait_until(lambda: all(each.has_left_nothing() for each in products), seconds=30)
 
 
+@pytest.mark.full
 def test_the_site_does_not_wait_for_the_model_restarts_it_and_takes_it_along(world, product):
     world.hold.touch()
     running = product().ready()

@@ -116,6 +116,7 @@ def _nginx_configuration(folder: Path, *, web: int, plain: int, secure: int) -> 
     return main
 
 
+@pytest.mark.full
 @pytest.mark.slow
 @pytest.mark.timeout(240)
 def test_the_shipped_proxy_serves_the_site_over_tls_only(proxy: tuple[str, str, str]) -> None:

@@ -66,6 +66,7 @@ def run(url: str, client: redis.Redis, tasks: list[str]) -> list[tuple[str, ...]
     return reports
 
 
+@pytest.mark.full
 def test_a_process_keeps_a_model_larger_than_it_may_grow_and_is_replaced_when_it_leaks(worker):
     send = worker()
 

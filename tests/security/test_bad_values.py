@@ -164,6 +164,7 @@ def lookups(model: type[models.Model], name: str) -> Iterator[str]:
         yield from (f"{name}__id__exact", f"{name}__pk__in", f"{name}__isnull")
 
 
+@pytest.mark.full
 def test_in_filters_searches_and_orders_of_the_administration(walk: Walk) -> None:
     sender = Sender(walk)
     for model, page in admin.site._registry.items():

@@ -85,6 +85,7 @@ def test_every_rule_that_is_taken_out_is_in_pygments_and_out_of_the_lexer(langua
     ]
 
 
+@pytest.mark.full
 @pytest.mark.timeout(600)
 def test_no_code_takes_longer_than_its_limit_in_any_language() -> None:
     """Also lexers without expressions, and what one lexer embeds of another."""

@@ -140,6 +140,7 @@ def test_a_replay_tells_what_both_may_read_only(world):
         assert [row.place for row in rows] == list(range(1, len(shared) + 1))
 
 
+@pytest.mark.full
 def test_the_page_tells_no_more_than_the_service(world):
     sets, documents, viewer, other = world
     client = signed_in(viewer)

@@ -285,6 +285,7 @@ def _faults_of_rest(actor: User, person: User, name: str, before: Snapshot, afte
     return [*found, *([f"pairs: {pairs}"] if pairs and name not in SET_ACTS else [])]
 
 
+@pytest.mark.full
 @pytest.mark.django_db
 @pytest.mark.parametrize("seed", SEEDS)
 def test_no_act_changes_what_others_see_or_may_do_with_what_one_does_not_keep(seed):

@@ -126,6 +126,7 @@ async def test_a_model_that_hangs_gives_an_answer_from_the_sources_in_time(api, 
     assert len(hanging.requests) <= 2  # one that helps, one that writes
 
 
+@pytest.mark.full
 async def test_a_strict_client_is_told_in_time_that_the_model_hangs(api, hanging):
     response = await api.post("/api/v1/rag/generate", {"query": QUESTION, "strict": True, "strategy": "self_rag"})
 

@@ -44,6 +44,7 @@ def limited(monkeypatch, llm):
     return set_limits
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("way", [{}, {"mode": "agentic"}, {"strategy": "self_rag"}], ids=str)
 async def test_text_that_flows_outlasts_the_limits_of_question_and_request(api, limited, way):
     llm = limited()
@@ -77,6 +78,7 @@ async def test_thinking_is_told_and_not_shown(api, limited):
     assert "Well" not in str(events)
 
 
+@pytest.mark.full
 async def test_a_model_with_a_longer_limit_of_its_own_is_waited_for(api, limited):
     llm = limited(first_token_seconds=30)
     llm.default = Reply(hold_before=0, texts=(ANSWER,))

@@ -62,6 +62,7 @@ def narrowings(document: Document, draw: random.Random) -> Iterator[dict[str, An
         yield {"filters": Filters(capability=(codes[0],))}
 
 
+@pytest.mark.full
 @pytest.mark.django_db(transaction=True)
 def test_narrowing_never_turns_an_answer_into_a_refusal_while_the_document_is_inside():
     call_command("bootstrap", "--demo", "1", verbosity=0)

@@ -95,6 +95,7 @@ async def test_rest(api, obedient):
         assert answer["status"] == "answered"
 
 
+@pytest.mark.full
 async def test_stream(api, obedient):
     for name in obedient():
         events = await sse(await api.post("/api/v1/rag/generate/stream", {"query": QUESTION}))
@@ -106,6 +107,7 @@ async def test_stream(api, obedient):
         assert 42 not in numbers
 
 
+@pytest.mark.full
 async def test_openai(api, obedient):
     body = {"messages": [{"role": "user", "content": QUESTION}]}
     for name in obedient():

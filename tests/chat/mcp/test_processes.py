@@ -57,6 +57,7 @@ async def titles(client, **arguments):
     return [hit["external_id"] for hit in result.structured_content["hits"]]
 
 
+@pytest.mark.full
 async def test_an_agent_on_the_same_machine_asks_over_stdio(world, stranger):
     async with over_stdio(world.key) as client:
         assert {tool.name for tool in (await client.list_tools()).tools} >= {"search", "answer", "fetch_source"}

@@ -204,6 +204,7 @@ def test_a_write_that_fails_in_the_middle_leaves_the_old_state_searched(milvus, 
     assert searched_in(owner) == ("milvus", ["d3"])
 
 
+@pytest.mark.full
 def test_entries_of_deleted_documents_that_stayed_in_the_backend_are_found_and_removed(milvus, owner, corpus, capsys):
     """Nobody has told the backend of the deletion: its news were lost."""
     copy_all()

@@ -114,6 +114,7 @@ def test_the_packaged_model_is_exported_beside_the_start(capsys, settings, tmp_p
     assert len(exported) == 1
 
 
+@pytest.mark.full
 def test_no_model_is_exported_where_another_one_is_used_or_nobody_asks(capsys, settings, tmp_path, monkeypatch):
     settings.DATA_DIR, settings.EMBEDDER = tmp_path, "openai:bge-m3"
     monkeypatch.setattr(exporting, "_export", lambda target, exporter: pytest.fail("it was exported"))

@@ -56,6 +56,7 @@ def seconds(work: Callable[[], object]) -> float:
     return time.process_time() - begun
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("kind", KINDS)
 def test_twice_the_text_costs_twice_the_time(kind):
     TOKENIZER.terms("预热")

@@ -30,6 +30,7 @@ def best(embedder, question, passages, columns=768):
     return passages[int(scores.argmax())]
 
 
+@pytest.mark.full
 class TestEmbeddedEmbedder(EmbedderContract):
     def test_english_is_matched_by_meaning(self, embedder):
         passages = ["The cat sleeps outdoors on the lawn.", "Invoices are paid within a month.", "He plays the guitar."]

@@ -50,6 +50,7 @@ class Requests:
         raise ModelUnavailableError("process_silent", model="m", problem="not there")
 
 
+@pytest.mark.full
 class TestServedEmbedder(EmbedderContract):
     def test_vectors_are_those_of_a_model_in_this_process(self, embedder, folder):
         own = SentenceTransformersEmbedder(folder, device="cpu")

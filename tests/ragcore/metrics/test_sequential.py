@@ -21,6 +21,7 @@ def looked_at(live, candidate, *, alpha=0.05, every=25):
         yield ArmComparison(live=figures(live[:count]), candidate=figures(candidate[:count]), alpha=alpha).verdict
 
 
+@pytest.mark.full
 def test_looking_all_the_time_seldom_finds_a_difference_that_is_not_there():
     random = np.random.default_rng(3)
     wrong = 0

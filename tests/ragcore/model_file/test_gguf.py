@@ -102,6 +102,7 @@ def test_what_is_no_model_is_refused_by_name(tmp_path, content, reason):
     assert reason_of(path) == reason
 
 
+@pytest.mark.full
 def test_a_header_that_promises_millions_of_strings_is_given_up(tmp_path):
     """80 MB of empty strings in arrays: more than the header of any model has."""
     array = struct.pack("<IIQ", 9, 8, 4_000_000) + bytes(32_000_000)

@@ -48,6 +48,7 @@ def test_no_process_is_started_before_the_first_picture(started):
     assert started == []
 
 
+@pytest.mark.full
 def test_a_process_without_work_ends_and_the_next_picture_starts_another(started):
     recogniser = RapidOcrRecogniser(idle_seconds=0.01)
     try:
@@ -100,6 +101,7 @@ def test_a_picture_that_takes_too_long_ends_the_process_and_not_the_service(star
         recogniser.close()
 
 
+@pytest.mark.full
 def test_a_process_that_grew_too_large_is_replaced_after_its_answer(started):
     recogniser = RapidOcrRecogniser(rss_bytes=1)
     try:

@@ -61,6 +61,7 @@ def scorer_with(model, **options):
     return scorer
 
 
+@pytest.mark.full
 class TestTorchCrossEncoder(PairRerankerContract):
     @pytest.fixture
     def reranker(self, torch_scorer):

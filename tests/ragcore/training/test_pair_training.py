@@ -42,6 +42,7 @@ def model(weights, tmp_path):
     return PairModel(weights, UnigramTokenizer(tmp_path), frozen=1)
 
 
+@pytest.mark.full
 def test_training_makes_right_sentences_likelier(model):
     before = float(listwise_loss(model.scores_of([RENT, FEE]), [RENT, FEE]))
 

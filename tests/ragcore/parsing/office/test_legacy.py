@@ -147,6 +147,7 @@ def test_old_formats_are_converted_and_read(content, name, expected):
     assert parse_in_sandbox(content, name=name).markdown() == expected
 
 
+@pytest.mark.full
 @pytest.mark.slow
 @needs_converter
 def test_presentations_and_texts_become_pdf():
@@ -179,6 +180,7 @@ def test_files_of_this_machine_do_not_come_into_a_converted_document(tmp_path):
     assert pictures_in_pdf(linked) == 0
 
 
+@pytest.mark.full
 @needs_converter
 def test_nothing_of_a_conversion_stays_behind(tmp_path, monkeypatch):
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
@@ -222,6 +224,7 @@ def running_in_group(group: int) -> list[int]:
     return found
 
 
+@pytest.mark.full
 @needs_converter
 def test_what_the_converter_cannot_read_is_corrupt():
     with pytest.raises(CorruptDocumentError):
