@@ -34,10 +34,12 @@ from knowledge.selectors.relations import RelationsOf, relations_of
 from knowledge.selectors.reviews import review_of
 from knowledge.selectors.waiting import Wait, wait_of
 from ragcore.text.markdown import plain_text
+from ragcore.text.source_code import source_lines
 
 CHUNKS_A_PAGE = 60
 MAX_SENTENCES = 2000  # of a passage
 LINKS = ("link", "url")  # attributes that hold the address of a document at its source
+LINK_OF_LINES = "link_of_lines"  # what names lines behind that address, with {first} and {last}
 PDF = "application/pdf"
 PICTURES = {  # what a browser shows and cannot run
     ".png": "image/png",
@@ -127,17 +129,25 @@ def source_view(*, scope: Scope, chunk_id: int, claim: str = "", is_cited: bool 
         marks=marked_places(chunk.text, claim),
         original_wording=() if withheld else _changes(chunk),
         has_original=bool(version.file) and not withheld,
-        place="" if withheld else place_of(document),
+        place="" if withheld else place_of(document, passage=chunk.text),
         review=review_of(scope=scope, document=document),
         relations=relations_of(scope=scope, document_ids=[document.pk]).get(document.pk, RelationsOf()),
         withheld=withheld,
     )
 
 
-def place_of(document: Document) -> str:
-    """The web address of a document at its source, as the source or the field map says it; "" where nobody does."""
+def place_of(document: Document, *, passage: str = "") -> str:
+    """The web address of a document at its source, as the source or the field map says it; "" where nobody does.
+
+    That of a passage of source code names its lines, where the source says how.
+    """
     addresses = (*(document.metadata.get(name) for name in LINKS), document.external_id)
-    return next((text for text in addresses if isinstance(text, str) and _WEB.match(text)), "")
+    place = next((text for text in addresses if isinstance(text, str) and _WEB.match(text)), "")
+    lines, of_lines = source_lines(passage), document.metadata.get(LINK_OF_LINES)
+    if not place or not lines or not isinstance(of_lines, str):
+        return place
+    numbers = of_lines.replace("{first}", str(lines[0].first)).replace("{last}", str(lines[-1].last))
+    return f"{place}#{numbers}" if _WEB.match(f"{place}#{numbers}") else place
 
 
 def _withheld(scope: Scope, chunk: Chunk) -> str:

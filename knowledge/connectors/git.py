@@ -43,7 +43,11 @@ LFS_BYTES = 1024  # a pointer is shorter
 
 @checked_dataclass(frozen=True, slots=True, kw_only=True, config=STRICT)
 class GitSettings:
-    """A branch, "" for that of the repository's head; the address of a file at the forge, with {path} and {branch}."""
+    """A branch, "" for that of the repository's head.
+
+    `link` is the address of a file at the forge, with {path} and {branch}; what stands behind a # is that of lines,
+    with {first} and {last}.
+    """
 
     branch: Annotated[str, Field(max_length=255)] = ""
     link: Annotated[str, Field(max_length=1024)] = ""
@@ -83,7 +87,8 @@ class GitConnector(Connector):
             name="link",
             label=_("address of a file"),
             help_text=_(
-                "At the forge, with {path} and {branch}, such as https://git.example.com/p/blob/{branch}/{path}."
+                "At the forge, with {path} and {branch}, and {first} and {last} for the lines of a passage, such as "
+                "https://git.example.com/p/blob/{branch}/{path}#L{first}-L{last}."
             ),
         ),
         SettingField(name="history", label=_("last change as attributes"), kind="switch"),
@@ -240,14 +245,19 @@ class GitConnector(Connector):
         attributes: dict[str, Any] = {}
         if self.settings.link:
             branch = self.settings.branch or "HEAD"
-            attributes["link"] = self.settings.link.replace("{path}", quote(path)).replace("{branch}", quote(branch))
+            file, sign, lines = self.settings.link.partition("#")
+            attributes["link"] = file.replace("{path}", quote(path)).replace("{branch}", quote(branch))
+            if "{first}" in lines:
+                attributes["link_of_lines"] = lines
+            else:
+                attributes["link"] += sign + lines
         if commit is not None:
             author, _bracket, _mail = commit.author.decode("utf-8", "replace").partition(" <")
-            lines = commit.message.decode("utf-8", "replace").strip().splitlines()
+            message = commit.message.decode("utf-8", "replace").strip().splitlines()
             attributes |= {
                 "author": author,
                 "changed": datetime.fromtimestamp(commit.commit_time, UTC).date().isoformat(),
-                "change": lines[0][:200] if lines else "",
+                "change": message[0][:200] if message else "",
             }
         return attributes
 

@@ -15,6 +15,7 @@ from accounts.errors import NotFoundError
 from knowledge.models import Chunk, Document, DocumentPicture, DocumentVersion
 from knowledge.selectors.keeping import OriginalsWithheldError
 from knowledge.view_models import source_view
+from ragcore.text.source_code import fence_source
 from tests.factories import ingest, make_set, make_user, scope_of
 
 BOX = [1, 70, 90, 300, 130]  # around the line that the PDF below has
@@ -305,3 +306,29 @@ def test_the_place_at_the_source_is_linked_where_it_is_a_web_address(browser, do
     links = [link["href"] for link in page.select("a.button") if link.text.strip() == "Open at the source"]
     assert links == ([address] if address else [])
     assert source_view(scope=scope_of(document.created_by), chunk_id=chunk.pk).place == address
+
+
+CODE = fence_source("def attach(): ...", language="python", first=12, last=40)
+
+
+@pytest.mark.parametrize(
+    ("text", "of_lines", "behind"),
+    [
+        (CODE, "L{first}-L{last}", "#L12-L40"),
+        (
+            CODE,
+            "lines-{first}:{last}",
+            "#lines-12:40",
+        ),
+        (CODE, "L{first} or so", ""),
+        (CODE, 12, ""),
+        ("```python\ndef attach(): ...\n```", "L{first}-L{last}", ""),
+    ],
+)
+def test_the_place_of_code_names_its_lines_where_the_source_says_how(document, text, of_lines, behind):
+    link = "https://forge.example.com/p/blob/main/attach.py"
+    Document.objects.filter(pk=document.pk).update(metadata={"link": link, "link_of_lines": of_lines})
+    chunk = document.live_version.chunks.first()
+    type(chunk).objects.filter(pk=chunk.pk).update(text=text)
+
+    assert source_view(scope=scope_of(document.created_by), chunk_id=chunk.pk).place == f"{link}{behind}"

@@ -100,6 +100,26 @@ def test_files_of_the_head_become_documents_with_their_last_change(owner, reposi
     assert document.metadata["link"] == "https://git.example.com/p/blob/HEAD/docs/beams.md"
 
 
+@pytest.mark.parametrize(
+    ("link", "file", "lines"),
+    [
+        (
+            "https://git.example.com/p/{branch}/{path}#L{first}-L{last}",
+            "https://git.example.com/p/HEAD/README.md",
+            "L{first}-L{last}",
+        ),
+        ("https://git.example.com/p/{path}#top", "https://git.example.com/p/README.md#top", None),
+    ],
+)
+def test_the_address_of_lines_is_kept_beside_that_of_the_file(owner, repository, link, file, lines):
+    source = git_source(owner, repository, settings={"link": link})
+
+    run(owner, source)
+
+    metadata = Document.objects.get(external_id="README.md").metadata
+    assert (metadata["link"], metadata.get("link_of_lines")) == (f"https://git.example.com/{file}", lines)
+
+
 def test_a_later_run_lists_what_has_changed_since(owner, repository):
     source = git_source(owner, repository, options={"delete_missing": True})
     run(owner, source)
