@@ -103,16 +103,12 @@ def test_files_of_the_head_become_documents_with_their_last_change(owner, reposi
 @pytest.mark.parametrize(
     ("link", "file", "lines"),
     [
-        (
-            "https://git.example.com/p/{branch}/{path}#L{first}-L{last}",
-            "https://git.example.com/p/HEAD/README.md",
-            "L{first}-L{last}",
-        ),
-        ("https://git.example.com/p/{path}#top", "https://git.example.com/p/README.md#top", None),
+        ("{branch}/{path}#L{first}-L{last}", "HEAD/README.md", "L{first}-L{last}"),
+        ("{path}#top", "README.md#top", None),
     ],
 )
 def test_the_address_of_lines_is_kept_beside_that_of_the_file(owner, repository, link, file, lines):
-    source = git_source(owner, repository, settings={"link": link})
+    source = git_source(owner, repository, settings={"link": f"https://git.example.com/{link}"})
 
     run(owner, source)
 
