@@ -196,6 +196,7 @@ def _turned(boxes: array[float], turns: int, left: float, bottom: float, right: 
 def _runs(chars: str, sides: Sides, walls: Sequence[Wall] = ()) -> Iterator[_OpenRun]:
     """Cut the stream of characters where a line or a cell ends."""
     open_run: _OpenRun | None = None
+    end = 0  # index of the last character that is seen
     x1 = y0 = y1 = 0.0  # right end and height of the open run, copied here for speed
     space = hyphen = typed = False  # seen since the last character; typed: a space that the file has
     for index, (char, c0, d0, c1, d1) in enumerate(zip(chars, *sides, strict=False)):
@@ -214,7 +215,7 @@ def _runs(chars: str, sides: Sides, walls: Sequence[Wall] = ()) -> Iterator[_Ope
                 or overlap < 0.4 * small
                 or (walls and (space or gap > WORD_GAP * size) and _stands_between(walls, x1, c0, (d0 + d1) / 2))
             ):
-                open_run.hyphen = hyphen
+                open_run.hyphen, open_run.end = hyphen, end
                 yield open_run
                 open_run = None
             else:
@@ -237,8 +238,9 @@ def _runs(chars: str, sides: Sides, walls: Sequence[Wall] = ()) -> Iterator[_Ope
             open_run = _OpenRun(index, [char], [d1 - d0], [], c0, d0, c1, d1, bottom=d1)
             x1, y0, y1 = c1, d0, d1
         space = hyphen = typed = False
+        end = index
     if open_run is not None:
-        open_run.hyphen = hyphen
+        open_run.hyphen, open_run.end = hyphen, end
         yield open_run
 
 
@@ -257,6 +259,7 @@ class _OpenRun:
     hyphen: bool = False  # a hyphen mark followed
     odd: list[OddChar] = field(default_factory=list)  # characters of another size than the first one
     bottom: float = 0.0  # of the first character
+    end: int = 0  # index of its last character
 
     def close(self, textpage: Any, turn: int) -> Run | None:
         """The run; None if it has no area or stands across the text of the page, as a stamp at the margin does."""
@@ -268,7 +271,9 @@ class _OpenRun:
         text = self._with_letters_together()
         if self.hyphen and "a" <= text[-1].lower() <= "z":
             text += "-"
-        size, bold = self._size(textpage), self._is_bold(textpage)
+        size = self._size(textpage)
+        places = (self.start, self.end, (self.start + self.end) // 2)  # bold words may begin and end a line of others
+        bold = all(_is_bold(textpage, place) for place in places)
         return Run(text, self.x0, self.y0, self.x1, self.y1, size, bold, tuple(self.gaps))
 
     def _with_letters_together(self) -> str:
@@ -283,18 +288,19 @@ class _OpenRun:
             self.text = [char for at, char in enumerate(self.text) if at not in narrow]
         return "".join(self.text)
 
-    def _is_bold(self, textpage: Any) -> bool:
-        """By the weight of the font or, as many files do not tell it, by its name."""
-        if pdfium.FPDFText_GetFontWeight(textpage.raw, self.start) >= BOLD:
-            return True
-        name = ctypes.create_string_buffer(FONT_NAME_BYTES)
-        flags = ctypes.c_int()
-        pdfium.FPDFText_GetFontInfo(textpage.raw, self.start, name, FONT_NAME_BYTES, flags)
-        return b"bold" in name.value.lower() or b"black" in name.value.lower()
-
     def _size(self, textpage: Any) -> float:
         """Font size as shown. What the file says ignores scaling, so it must agree with the median height."""
         height = sorted(self.heights)[len(self.heights) // 2]
         middle = self.start + (len(self.heights) // 2 if len(self.heights) == len(self.text) else 0)
         font_size = float(pdfium.FPDFText_GetFontSize(textpage.raw, middle))
         return font_size if 0.7 * font_size < height < 1.7 * font_size else height
+
+
+def _is_bold(textpage: Any, index: int) -> bool:
+    """By the weight of the font or, as many files do not tell it, by its name."""
+    if pdfium.FPDFText_GetFontWeight(textpage.raw, index) >= BOLD:
+        return True
+    name = ctypes.create_string_buffer(FONT_NAME_BYTES)
+    flags = ctypes.c_int()
+    pdfium.FPDFText_GetFontInfo(textpage.raw, index, name, FONT_NAME_BYTES, flags)
+    return b"bold" in name.value.lower() or b"black" in name.value.lower()

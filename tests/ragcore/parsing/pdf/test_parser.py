@@ -1,11 +1,15 @@
 from __future__ import annotations
 
+import re
 from io import BytesIO
 
 import pytest
 from PIL import Image
+from reportlab.lib.enums import TA_JUSTIFY, TA_LEFT
+from reportlab.lib.styles import ParagraphStyle
 from reportlab.lib.utils import ImageReader
 from reportlab.pdfgen.canvas import Canvas
+from reportlab.platypus import Paragraph, SimpleDocTemplate
 
 from ragcore.errors import CorruptDocumentError, EmptyDocumentError, PasswordProtectedError
 from ragcore.parsing import parse
@@ -106,6 +110,21 @@ def test_headings_are_found_by_size_and_numbering():
     assert headings[1][0] == "1.1 Details"
     assert headings[1][1] > 1
     assert document.title == "1 Overview"
+
+
+@pytest.mark.parametrize("margin", range(72, 330, 60))
+@pytest.mark.parametrize("aligned", [TA_LEFT, TA_JUSTIFY])
+def test_a_line_that_begins_or_ends_with_bold_words_is_no_heading(margin, aligned):
+    marked = (
+        "Protect the receiver against water by turning the <b>gasket</b> before the lid is closed; the <b>torque wrench</b> "
+        "is used with <b>four</b> newton metres on each of the <b>eight</b> screws in the order of the picture <b>beside</b> "
+        "the lid, and <b>then</b> the unit is started <b>twice</b>."
+    )
+    style = ParagraphStyle("text", alignment=aligned)
+    file = BytesIO()
+    SimpleDocTemplate(file, rightMargin=margin).build([Paragraph(marked, style)])
+
+    assert texts(file.getvalue()) == [re.sub("</?b>", "", marked)]
 
 
 def test_headers_footers_and_page_numbers_are_removed():
