@@ -116,9 +116,9 @@ def test_headings_are_found_by_size_and_numbering():
 @pytest.mark.parametrize("aligned", [TA_LEFT, TA_JUSTIFY])
 def test_a_line_that_begins_or_ends_with_bold_words_is_no_heading(margin, aligned):
     marked = (
-        "Protect the receiver against water by turning the <b>gasket</b> before the lid is closed; the <b>torque wrench</b> "
-        "is used with <b>four</b> newton metres on each of the <b>eight</b> screws in the order of the picture <b>beside</b> "
-        "the lid, and <b>then</b> the unit is started <b>twice</b>."
+        "Protect the receiver against water by turning the <b>gasket</b> before the lid is closed; "
+        "the <b>torque wrench</b> is used with <b>four</b> newton metres on each of the <b>eight</b> screws "
+        "in the order of the picture <b>beside</b> the lid, and <b>then</b> the unit is started <b>twice</b>."
     )
     style = ParagraphStyle("text", alignment=aligned)
     file = BytesIO()
