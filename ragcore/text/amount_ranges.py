@@ -25,6 +25,7 @@ SCALES = {
 }
 LEVEL = "level"  # unit of a level without a letter; that of L5 is "level l"
 TIME = "s"  # unit of all times
+MONEY = frozenset("元€$£")  # units of money
 LARGEST_STEP = 61.0  # between the units of two times that are compared
 FIRST_YEAR = 1900  # from which on 年 names a year
 _TAIL = 28  # characters beside an amount that may say on which side of it a range lies
@@ -66,7 +67,9 @@ class Amount:
         units = {self.unit, other.unit}
         if units == {TIME}:
             return max(self.size, other.size) <= LARGEST_STEP * min(self.size, other.size)
-        return "" in units or len(units) == 1 or (LEVEL in units and all(name.startswith(LEVEL) for name in units))
+        if any(name.startswith(f"{LEVEL} ") for name in units):  # C1 may be a name
+            return len(units) == 1 or (LEVEL in units and all(name.startswith(LEVEL) for name in units))
+        return "" in units or len(units) == 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,6 +81,20 @@ class AmountRange:
     unit: str = ""
     size: float = field(default=1.0, compare=False)  # see Amount
     is_open: bool = False  # its ends lie outside: "under 3 years"
+
+    @property
+    def has_low(self) -> bool:
+        """Whether it begins somewhere."""
+        return self.low > -math.inf
+
+    @property
+    def is_bounded(self) -> bool:
+        """Whether it has both ends."""
+        return self.has_low and self.high < math.inf
+
+    def distance(self, amount: Amount) -> float:
+        """How far an amount within a range of one end lies from that."""
+        return abs(amount.value - (self.low if self.has_low else self.high))
 
     def holds(self, amount: Amount) -> bool:
         """Whether the amount lies within, as far as both are of one unit; where one has none, they are."""
