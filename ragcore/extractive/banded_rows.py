@@ -24,7 +24,6 @@ from ragcore.text.tokenise import stop_words
 
 LEAST_RANGES = 2  # rows of a scale
 LABEL_CHARACTERS = 24  # of a cell that is hardly more than its range
-LEAST_COMMON = 2  # words of a table in a question that names none of its columns
 LEAST_MEANT = 0.5  # share of a word's meanings that a table in the other language says
 
 
@@ -101,7 +100,7 @@ def _band_of(
             is_exact = all(amounts.unit and amount.unit for amounts in like)
             common = _common(table, rows[0], question, around, tokenizer)
             band = _Band(table, rows[0], column, is_scale, is_exact, common)
-            if _is_meant(band, question):
+            if _is_meant(band, question, tokenizer):
                 return band
     return None
 
@@ -141,26 +140,29 @@ def _holding(ranges: Sequence[Sequence[AmountRange]], amount: Amount) -> list[in
     return [row for row, (_low, high) in rows.items() if high == amount.value]
 
 
-def _is_meant(band: _Band, question: RowQuestion) -> bool:
+def _is_meant(band: _Band, question: RowQuestion, tokenizer: Tokenizer) -> bool:
     """Whether the question is about such amounts: it says what the ranges are of, or asks for another column.
 
-    "Type A" is told of in many tables. In the unit of a scale some words of the table are enough.
+    "Type A" is told of in many tables.
     """
     table = band.table
-    if _is_named(table, band.column, question) or _asks_first(band, question):
+    if _is_named(table, band.column, question, tokenizer) or _asks_first(band, question):
         return band.common > 0
     if band.is_scale and band.is_exact:
-        named = {at for at in range(1, len(table.head)) if _is_named(table, at, question)}
-        asked = (named | table.columns_named(question) | table.columns_listed(question)) - {band.column}
-        return band.common >= LEAST_COMMON or (bool(asked) and band.common > 0)
+        named = {at for at in range(1, len(table.head)) if _is_named(table, at, question, tokenizer)}
+        asked = named | table.columns_named(question) | table.columns_listed(question)
+        return bool(asked - {band.column}) and band.common > 0
     return bool(table.columns_asked(question) - {band.column}) and table.common_words(question) > 0
 
 
-def _is_named(table: LookupTable, column: int, question: RowQuestion) -> bool:
-    """Whether the question has a word of a column's name."""
-    return any(question.has(word) for word in table.head_words[column]) or any(
-        pair in question.text for pair in _han_pairs(table.heads[column])
-    )
+def _is_named(table: LookupTable, column: int, question: RowQuestion, tokenizer: Tokenizer) -> bool:
+    """Whether the question has a word of a column's name, in either language."""
+    head = table.heads[column]
+    if any(question.has(word) for word in table.head_words[column]):
+        return True
+    if any(pair in question.text for pair in _han_pairs(head)):
+        return True
+    return _meant_words(without_amounts(question.text), head, tokenizer) > 0
 
 
 def _asks_first(band: _Band, question: RowQuestion) -> bool:
@@ -183,9 +185,17 @@ def _common(
     stems = frozenset(tokenizer.words(said))
     common = sum(w in stems and any(map(str.isalpha, w)) for w in words)
     common += sum(pair in said for pair in _han_pairs(text))
-    if language_of(text) != language_of(said) and (glossary := glossary_of(tokenizer)) is not None:
-        common += sum(w.share_in(said, stems) >= LEAST_MEANT for w in across_words(text, tokenizer, glossary))
-    return common
+    return common + _meant_words(text, said, tokenizer)
+
+
+def _meant_words(text: str, said: str, tokenizer: Tokenizer) -> int:
+    """How many words of a text another one in the other language says."""
+    glossary = glossary_of(tokenizer)
+    if glossary is None or language_of(text) == language_of(said):
+        return 0
+    stems = frozenset(tokenizer.words(said))
+    words = across_words(text, tokenizer, glossary)
+    return sum(w.text.isalpha() and w.share_in(said, stems) >= LEAST_MEANT for w in words)
 
 
 def _han_pairs(text: str) -> frozenset[str]:

@@ -21,7 +21,7 @@ _Group = tuple[
 def band_odds(question: str, statements: Sequence[Statement]) -> FloatArray:
     """float32[n]: log-odds by which sentences answer better, or worse, whose ranges say for which amounts they hold.
 
-    Of ranges without an end that stand in one paragraph only the tightest counts: after 10 hours the one "from 9 hours".
+    Of ranges without an end that stand in one paragraph only the tightest counts: of 10 hours "from 9 hours".
     """
     odds = np.zeros(len(statements), np.float32)
     amounts = [*amounts_in(question), *levels_in(question)]

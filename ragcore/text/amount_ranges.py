@@ -107,7 +107,9 @@ class AmountRange:
 
 
 @dataclass(frozen=True, slots=True)
-class _Place:
+class AmountPlace:
+    """An amount and where it stands in a text."""
+
     amount: Amount
     start: int
     end: int
@@ -128,6 +130,12 @@ def amounts_in(text: str) -> list[Amount]:
 def levels_in(text: str) -> list[Amount]:
     """Letters with a number, which may be levels or names: "L5"."""
     return [place.amount for place in _places(nfkc(text)) if place.is_lettered]
+
+
+def amount_places(text: str) -> Sequence[AmountPlace]:
+    """All numbers of a text with their places; none where its form of compatibility has other places."""
+    plain = nfkc(text)
+    return _places(plain) if len(plain) == len(text) else []
 
 
 def plain_numbers_in(text: str) -> list[Amount]:
@@ -182,7 +190,7 @@ def covers(cell: str, amount: Amount) -> bool:
     return bool(ranges) and all(amounts.holds(amount) for amounts in ranges)
 
 
-def _is_joined(plain: str, here: _Place, behind: _Place) -> bool:
+def _is_joined(plain: str, here: AmountPlace, behind: AmountPlace) -> bool:
     between = plain[here.end : behind.start]
     if here.is_level or behind.is_level:
         is_next = behind.amount.value == here.amount.value + 1 and _LEVELS_JOIN.fullmatch(between) is not None
@@ -190,7 +198,7 @@ def _is_joined(plain: str, here: _Place, behind: _Place) -> bool:
     return _JOINS.fullmatch(between) is not None
 
 
-def _one_sided(plain: str, place: _Place) -> AmountRange | None:
+def _one_sided(plain: str, place: AmountPlace) -> AmountRange | None:
     """The range of which an amount is the only end; None without words that say so."""
     amount = place.amount
     before, behind = plain[max(place.start - _TAIL, 0) : place.start], plain[place.end : place.end + _TAIL]
@@ -241,23 +249,23 @@ def _bounds(place: str) -> tuple[tuple[str, str], ...]:
     return tuple(sorted(pairs, key=lambda pair: -len(pair[0])))
 
 
-def _like(here: _Place, behind: _Place) -> float:
+def _like(here: AmountPlace, behind: AmountPlace) -> float:
     """The lower end of a range in the scale and unit of the upper one where it names none itself: 1–5 万元."""
     if here.is_named or not here.number:
         return here.amount.value
     return here.number * (behind.amount.value / behind.number if behind.number else 1.0)
 
 
-def _places(plain: str) -> Sequence[_Place]:
+def _places(plain: str) -> Sequence[AmountPlace]:
     """The numbers of a text in compatibility form, in their order."""
     return [place for match in _pattern().finditer(plain) if (place := _place(match, plain)) is not None]
 
 
-def _place(match: re.Match[str], plain: str) -> _Place | None:
+def _place(match: re.Match[str], plain: str) -> AmountPlace | None:
     """None for a number in words that counts nothing, and for a year."""
     if match["letter"] or match["level"]:
         unit = f"{LEVEL} {(match['letter'] or '').lower()}".strip()
-        return _Place(Amount(float(match["rank"] or match["level"]), unit), *match.span(), 0.0, is_level=True)
+        return AmountPlace(Amount(float(match["rank"] or match["level"]), unit), *match.span(), 0.0, is_level=True)
     number, scale, name = _number(match), (match["scale"] or "").lower(), match["unit"] or match["currency"] or ""
     base, size = _unit(name.strip())
     is_year = base == "s" and match["unit"] == "年" and number >= FIRST_YEAR
@@ -274,10 +282,10 @@ def _place(match: re.Match[str], plain: str) -> _Place | None:
     return _place_of(match, number, scale, unit, size)
 
 
-def _place_of(match: re.Match[str], number: float, scale: str, unit: str, size: float) -> _Place:
+def _place_of(match: re.Match[str], number: float, scale: str, unit: str, size: float) -> AmountPlace:
     amount = Amount(number * SCALES.get(scale, 1.0) * size, unit, size)
     is_named = bool(match["unit"] or match["currency"] or scale)
-    return _Place(amount, *match.span(), number, is_named=is_named, is_level=unit == LEVEL)
+    return AmountPlace(amount, *match.span(), number, is_named=is_named, is_level=unit == LEVEL)
 
 
 def _number(match: re.Match[str]) -> float:
