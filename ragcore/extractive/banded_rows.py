@@ -7,11 +7,10 @@ in words of the question's own or of the other language.
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from ragcore.extractive.column_words import is_asked_by_group
+from ragcore.extractive.column_words import han_pairs, is_asked_by_group
 from ragcore.extractive.lookup_table import LookupTable, TableRows, tables_of
 from ragcore.extractive.row_question import RowQuestion, plain
 from ragcore.extractive.sentences import Statement
@@ -19,7 +18,7 @@ from ragcore.ports import Tokenizer
 from ragcore.text.across_words import across_words
 from ragcore.text.amount_ranges import Amount, AmountRange, level_in, ranges_in, without_amounts
 from ragcore.text.glossary import glossary_of
-from ragcore.text.scripts import CJK, language_of
+from ragcore.text.scripts import language_of
 from ragcore.text.tokenise import stop_words
 
 LEAST_RANGES = 2  # rows of a scale
@@ -28,10 +27,6 @@ LEAST_MEANT = 0.5  # share of a word's meanings that a table in the other langua
 
 
 AROUND = 2  # sentences above and below a table that say what it is about
-_HAN = re.compile(rf"[{CJK}]+")
-_ASKING = re.compile(
-    r"多少|多久|[几幾哪][个個天级級种種些]?|什么|什麼|怎么|怎麼|[谁誰]|需要|可以|能不能|[吗嗎呢的了我]"
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,7 +155,7 @@ def _is_named(table: LookupTable, column: int, question: RowQuestion, tokenizer:
     head = table.heads[column]
     if any(question.has(word) for word in table.head_words[column]):
         return True
-    if any(pair in question.text for pair in _han_pairs(head)):
+    if any(pair in question.text for pair in han_pairs(head)):
         return True
     return _meant_words(without_amounts(question.text), head, tokenizer) > 0
 
@@ -184,7 +179,7 @@ def _common(
     said = plain(" ".join((table.title, *table.heads, *table.cells[row], *legends, *around)))
     stems = frozenset(tokenizer.words(said))
     common = sum(w in stems and any(map(str.isalpha, w)) for w in words)
-    common += sum(pair in said for pair in _han_pairs(text))
+    common += sum(pair in said for pair in han_pairs(text))
     return common + _meant_words(text, said, tokenizer)
 
 
@@ -196,12 +191,6 @@ def _meant_words(text: str, said: str, tokenizer: Tokenizer) -> int:
     stems = frozenset(tokenizer.words(said))
     words = across_words(text, tokenizer, glossary)
     return sum(w.text.isalpha() and w.share_in(said, stems) >= LEAST_MEANT for w in words)
-
-
-def _han_pairs(text: str) -> frozenset[str]:
-    """Neighbouring Chinese characters that are no words for asking."""
-    runs = _HAN.findall(_ASKING.sub(" ", text))
-    return frozenset(run[at : at + 2] for run in runs for at in range(len(run) - 1)) - stop_words()
 
 
 def _shown(band: _Band, question: RowQuestion) -> TableRows:

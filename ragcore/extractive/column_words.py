@@ -3,18 +3,26 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cache
 
 from ragcore.extractive.row_question import codes_of, plain
 from ragcore.extractive.sentences import Statement
+from ragcore.text.amount_ranges import Amount, covers, ranges_in
 from ragcore.text.scripts import CJK
+from ragcore.text.tokenise import stop_words
 from ragcore.text.word_lists import beginnings, read_lines
 
+LEAST_RANGES = 2  # columns that are called after ranges
 LEGEND_LETTERS = 2  # of an explained column
+_NUMBER_BEHIND = re.compile(r"(?<=[^\W\d])\s?#?\d{1,3}\Z")
 _BETWEEN = re.compile(r"[,，、;；/+()（）]")
 _EXPLAINED = re.compile(r"(?P<label>[^\s。；;.:：(（，,][^。；;.:：(（，,]{1,24})[:：(（]\s?(?P<listed>[^。;；.]+)")
+_ASKING = re.compile(
+    r"多少|多久|[几幾哪][个個天级級种種些]?|什么|什麼|怎么|怎麼|[谁誰]|需要|可以|能不能|[吗嗎呢的了我]"
+)
+_HAN_RUN = re.compile(rf"[{CJK}]+")
 _HAN = re.compile(rf"[{CJK}]")
 
 
@@ -33,6 +41,32 @@ class Legend:
 def coded_names(head: str) -> list[frozenset[str]]:
     """The codes of each name of a column: one of "A 型 / C 型" and "class A" each has one."""
     return [codes for part in _BETWEEN.split(head) if (codes := frozenset(codes_of(part)))]
+
+
+def parts_of(value: str) -> frozenset[str]:
+    """The names that a cell joins, those with a number also without it: 暗室 of "暗室 2 + 信号源"."""
+    parts = [part.strip() for part in _BETWEEN.split(value)]
+    return frozenset((*parts, *(_NUMBER_BEHIND.sub("", part) for part in parts)))
+
+
+def row_codes(cells: Sequence[str]) -> frozenset[str]:
+    """The codes of a row; that of its name also without what stands before it: C1-EU of FH-C1-EU."""
+    codes = frozenset(codes_of(" ".join(cells)))
+    parts = plain(cells[0]).split("-")
+    shorter = ("-".join(parts[at:]) for at in range(1, len(parts) - 1))
+    return codes | {code for code in shorter if any(map(str.isdigit, code)) and not code.isdigit()}
+
+
+def ranged_columns(heads: Sequence[str]) -> frozenset[int]:
+    """Columns behind the first one that are called after ranges of amounts: prices by quantity; none of only one."""
+    ranged = frozenset(at for at, head in enumerate(heads) if at and any(True for _range in ranges_in(head)))
+    return ranged if len(ranged) >= LEAST_RANGES else frozenset()
+
+
+def columns_holding(heads: Sequence[str], ranged: Collection[int], amounts: Iterable[Amount]) -> set[int]:
+    """The only column of these whose range holds one of the amounts."""
+    holding = {at for amount in amounts for at in ranged if covers(heads[at], amount)}
+    return holding if len(holding) == 1 else set()
 
 
 def legends_of(heads: Sequence[str], statements: Sequence[Statement]) -> dict[int, Legend]:
@@ -54,6 +88,12 @@ def _is_called(head: str, label: str) -> bool:
         return False
     rest = head[len(label) :]
     return not rest or (_HAN.search(label) is not None or (rest[0] == " " and bool(coded_names(label))))
+
+
+def han_pairs(text: str) -> frozenset[str]:
+    """Neighbouring Chinese characters that are no words for asking."""
+    runs = _HAN_RUN.findall(_ASKING.sub(" ", text))
+    return frozenset(run[at : at + 2] for run in runs for at in range(len(run) - 1)) - stop_words()
 
 
 def is_asked_by_group(question: str, head: str) -> bool:

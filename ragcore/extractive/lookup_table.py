@@ -5,10 +5,19 @@ from __future__ import annotations
 import math
 import re
 from collections import Counter
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from ragcore.extractive.column_words import coded_names, is_asked_by_group, legends_of
+from ragcore.extractive.column_words import (
+    coded_names,
+    columns_holding,
+    han_pairs,
+    is_asked_by_group,
+    legends_of,
+    parts_of,
+    ranged_columns,
+    row_codes,
+)
 from ragcore.extractive.row_question import (
     NEGATED,
     RowQuestion,
@@ -21,7 +30,7 @@ from ragcore.extractive.row_question import (
 )
 from ragcore.extractive.sentences import Statement
 from ragcore.ports import Tokenizer
-from ragcore.text.amount_ranges import covers, ranges_in
+from ragcore.text.amount_ranges import covers
 from ragcore.text.scripts import CJK
 from ragcore.text.tokenise import stop_words
 
@@ -32,7 +41,8 @@ LEAST_EXPLAINED = 0.5  # share of the question's content words that row, head an
 MOST_COLUMNS = 8  # of a whole row
 LISTED_COLUMNS = 5  # of several rows, besides those that the question names
 MOST_PROPERTIES = 2  # rows that are called after what is asked
-LEAST_RANGES = 2  # columns that are called after ranges of amounts
+CODE_LETTERS = 3  # of a code that another table explains
+REMARK_CHARACTERS = 6  # of a cell that says something beside its column
 MOST_JOINED = 4  # rows that a question names one beside the other
 _NO = frozenset({"否", "无", "無", "没有", "no", "none", "n", "-", "—", "false"})
 _YES = frozenset({"是", "有", "yes", "y", "√", "✓", "true"})
@@ -62,11 +72,12 @@ class LookupTable:
         self.cells = [[plain(cell) for cell in s.cells] for s in self.members]
         self.words = [frozenset(tokenizer.words(" ".join(s.cells))) for s in self.members]
         self.firsts = [self._content(tokenizer.words(s.cells[0])) for s in self.members]
-        self.codes = [_row_codes(s.cells) for s in self.members]
+        self.codes = [row_codes(s.cells) for s in self.members]
         self.head_words = [self._content(tokenizer.words(name)) for name in self.head]
         passage = self.members[0].source.passage
         self.title = plain(title := " ".join((passage.title, *passage.heading_path, members[0].heading)))
         version = passage.version
+        self.ranged = ranged_columns(self.heads)
         sentences = [s for s in beside if s.source.passage.version == version and not s.is_row]
         self.legend = legends_of(self.heads, sentences)
         self.about = frozenset(tokenizer.words(title)) | frozenset(codes_of(title))
@@ -96,16 +107,11 @@ class LookupTable:
     def columns_holding(self, question: RowQuestion) -> set[int]:
         """The column whose head gives the range that holds an amount of the question: 1,000-4,999 of 2000 pieces.
 
-        Among columns that give such ranges. None where the question names another column with all its words.
+        None where the question names another column with all its words.
         """
-        if sum(any(True for _range in ranges_in(head)) for head in self.heads[1:]) < LEAST_RANGES:
-            return set()
-        amounts = (*question.amounts, *question.numbers)
-        holding = {at for at in range(1, len(self.head)) if any(covers(self.heads[at], amount) for amount in amounts)}
-        named = (at for at in range(1, len(self.head)) if self.head_words[at])
-        others = (at for at in named if not any(True for _range in ranges_in(self.heads[at])))
-        is_other = any(all(map(question.has, self.head_words[at])) for at in others)
-        return holding if len(holding) == 1 and not is_other else set()
+        holding = columns_holding(self.heads, self.ranged, (*question.amounts, *question.numbers))
+        others = (words for at, words in enumerate(self.head_words) if at and at not in self.ranged and words)
+        return set() if any(all(map(question.has, words)) for words in others) else holding
 
     def columns_listed(self, question: RowQuestion) -> set[int]:
         """Columns of which a legend lists a word of the question."""
@@ -143,13 +149,17 @@ class LookupTable:
             uncovered -= covered
         return sorted(chosen) if len(chosen) > 1 else []
 
-    def of_kind(self, question: RowQuestion) -> list[int]:
-        """All rows with the values that the question names: one of them in each column of which it names some."""
+    def of_kind(self, question: RowQuestion, names: Mapping[str, str] | None = None) -> list[int]:
+        """All rows with the values that the question names: one of them in each column of which it names some.
+
+        `names`: of codes, by which the question may call them.
+        """
         conditions: dict[int, set[str]] = {}
         for column, head in enumerate(self.heads):
             values = {row[column] for row in self.cells if 0 < len(row[column]) <= VALUE_CHARACTERS} - self.about
             matches = (
                 {value for value in values if question.holds(value, head)}
+                or self._with_name(values, names or {}, question)
                 or self._with_word(column, question)
                 or self._affirmed(column, values, question)
             )
@@ -168,8 +178,20 @@ class LookupTable:
         matching = {
             at for at in range(len(self.head)) for row in rows if question.holds(self.cells[row][at], self.heads[at])
         }
+        if len(rows) == 1 and requested:
+            requested |= self._own_words(rows[0], question)
         whole = range(min(len(self.head), MOST_COLUMNS if len(rows) == 1 else LISTED_COLUMNS))
         return self.cut(rows, sorted(matching | ({0, *requested} if requested else set(whole))))
+
+    def _own_words(self, row: int, question: RowQuestion) -> set[int]:
+        """Columns in which this row alone says a word of the question: a remark beside the date that is asked for."""
+        elsewhere = "\n".join((self.title, *self.heads, *(" ".join(r) for at, r in enumerate(self.cells) if at != row)))
+        pairs = {pair for pair in han_pairs(question.text) if pair not in elsewhere}
+        return {
+            at
+            for at, cell in enumerate(self.cells[row])
+            if at and len(cell) >= REMARK_CHARACTERS and any(pair in cell for pair in pairs)
+        }
 
     def asks_column(self, question: RowQuestion, passed: Collection[int] = ()) -> bool:  # behind the first one
         return bool(self.columns_asked(question).difference(passed))
@@ -263,6 +285,19 @@ class LookupTable:
         is_coded = any(not code.isdigit() for code in question.codes & self.codes[rows[0]] - self.about)
         return is_coded or any(covers(c, amount) for amount in question.amounts for c in self.cells[rows[0]])
 
+    def code_names(self) -> dict[str, str]:
+        """What the codes of its first column are called, where it explains codes of few letters: F is 致命."""
+        rows = [row for row in self.cells if len(row) > 1 and row[0] and row[1]]
+        is_short = all(len(row[0]) <= CODE_LETTERS and row[0].isascii() and row[0].isalnum() for row in rows)
+        names = {row[0]: row[1] for row in rows}
+        return names if len(rows) > 1 and is_short and len(names) == len(rows) == len(self.cells) else {}
+
+    def _with_name(self, values: set[str], names: Mapping[str, str], question: RowQuestion) -> set[str]:
+        """The codes of a column that the question calls by their names, where all of its values are such codes."""
+        if not values or not values <= names.keys():
+            return set()
+        return {value for value in values if names[value] not in self.title and question.holds(names[value])}
+
     def _affirmed(self, column: int, values: set[str], question: RowQuestion) -> set[str]:
         """The value that says yes in a column of yes and no that the question names, or no where it negates."""
         pair = (
@@ -281,7 +316,7 @@ class LookupTable:
         """Short values of a column of which a part is a word of the question that others lack: "field, Oslo"."""
         values = {row[column] for row in self.cells if 0 < len(row[column]) <= 2 * VALUE_CHARACTERS}
         words = question.words - self.about - frozenset[str]().union(*self.head_words)
-        by_word = {w: {v for v in values if w in map(str.strip, _BETWEEN.split(v))} for w in words}
+        by_word = {w: {v for v in values if w in parts_of(v)} for w in words}
         return set().union(*(matches for matches in by_word.values() if matches and matches != values))
 
     def _content(self, words: Iterable[str]) -> frozenset[str]:
@@ -358,16 +393,8 @@ class LookupTable:
         """Columns behind the first one of whose head the question has a word, or a word for what they hold."""
         behind = range(1, len(self.head))
         common = frozenset.intersection(*self.head_words[1:]) if len(self.head) > 2 else frozenset[str]()
-        by_head = {at for at in behind if any(question.has(w) for w in self.head_words[at] - common)}
+        by_head = {at for at in behind if any(question.has(w) for w in self.head_words[at] - common)} - self.ranged
         return by_head | {at for at in behind if is_asked_by_group(question.text, self.heads[at])}
-
-
-def _row_codes(cells: Sequence[str]) -> frozenset[str]:
-    """The codes of a row; that of its name also without what stands before it: C1-EU of FH-C1-EU."""
-    codes = frozenset(codes_of(" ".join(cells)))
-    parts = plain(cells[0]).split("-")
-    shorter = ("-".join(parts[at:]) for at in range(1, len(parts) - 1))
-    return codes | {code for code in shorter if any(map(str.isdigit, code)) and not code.isdigit()}
 
 
 def tables_of(statements: Sequence[Statement]) -> list[list[Statement]]:

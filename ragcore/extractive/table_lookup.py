@@ -52,7 +52,10 @@ def find_rows_of_kind(
     if asks_count(question):  # two parts of the P10 are not two of its alarms
         thing = frozenset(tokenizer.words(counted_thing(question)))
         tables_ = [table for table in tables_ if (table.is_of(thing) if thing else table.common_words(row_question))]
-    kinds = [(table, rows) for table in tables_ if 0 < len(rows := table.of_kind(row_question)) <= MOST_ROWS]
+    names = {code: name for table in tables_ for code, name in table.code_names().items()}
+    kinds = [(table, rows) for table in tables_ if 0 < len(rows := table.of_kind(row_question, names)) <= MOST_ROWS]
+    if any(not table.code_names() for table, _rows in kinds):  # what is of a code, not what explains it
+        kinds = [(table, rows) for table, rows in kinds if not table.code_names()]
     if not kinds and asks_count(question):
         kinds = [(table, rows) for table in tables_ if (rows := table.all_counted(row_question))]
     if not kinds and wanted(question) not in ("number", "time"):
