@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 
 from ragcore.extractive.column_words import han_pairs, is_asked_by_group
 from ragcore.extractive.lookup_table import LookupTable, TableRows, tables_of
-from ragcore.extractive.row_question import RowQuestion, plain
+from ragcore.extractive.row_question import RowQuestion, asks_whether, plain
 from ragcore.extractive.sentences import Statement
 from ragcore.ports import Tokenizer
 from ragcore.text.across_words import across_words
@@ -50,7 +50,7 @@ def find_covering_rows(
     whose unit the question names.
     """
     row_question = RowQuestion.of(question, tokenizer)
-    if not row_question.amounts:
+    if not row_question.amounts or asks_whether(question):
         return None
     tables = [LookupTable(members, tokenizer, statements) for members in tables_of(statements)]
     bands = [

@@ -24,7 +24,8 @@ def band_odds(question: str, statements: Sequence[Statement]) -> FloatArray:
     Of ranges without an end that stand in one paragraph only the tightest counts: of 10 hours "from 9 hours".
     """
     odds = np.zeros(len(statements), np.float32)
-    amounts = [*amounts_in(question), *levels_in(question)]
+    certain = amounts_in(question)
+    amounts = [*certain, *levels_in(question)]  # R1 may be the name of a rack, which "R4 and R5" does not concern
     if not amounts:
         return odds
     tightest: dict[_Group, tuple[float, list[int]]] = {}
@@ -34,7 +35,8 @@ def band_odds(question: str, statements: Sequence[Statement]) -> FloatArray:
             like = [candidate for candidate in ranges if _is_of(amount, candidate)]
             holding = [candidate for candidate in like if candidate.holds(amount)]
             if not holding:
-                odds[at] += MISSES if like and all(candidate.size == amount.size for candidate in like) else 0.0
+                is_missed = bool(like) and all(candidate.size == amount.size for candidate in like)
+                odds[at] += MISSES if is_missed and number < len(certain) else 0.0
                 continue
             if all(candidate.is_bounded for candidate in holding):
                 odds[at] += HOLDS

@@ -28,6 +28,14 @@ _ASKS = re.compile(
     r"|\b(?:what|which|who|when|where|why|how)\b",
     re.IGNORECASE,
 )
+_WHETHER = re.compile(
+    r"[吗嗎][？?。\s]*\Z|是否|能不能|行不行|可不可以|可否|能否|是不是|要不要|算不算|合不合|对不对"
+    r"|(?:\A|[,.;:!]\s|\b(?:so|and|but)\s)(?:can|could|may|is|are|do|does|am|will|would|must|should|has|have)\b",
+    re.IGNORECASE,
+)
+_VALUE = re.compile(
+    r"多少|多久|多长|几[个天小条级家次年]|什么|什麼|怎么|哪|[谁誰]|\b(?:what|which|who|when|where|how)\b", re.IGNORECASE
+)
 _MEASURES = "个個条條种種项項款家位名台臺张張次类類间間座辆輛本套把份"
 _COUNTS = re.compile(
     rf"(?:多少|(?<!哪)[几幾])([{_MEASURES}])"
@@ -146,6 +154,11 @@ def counted_thing(question: str) -> str:
             return match[1].rpartition("的")[2].lower()
     match = _COUNTS.search(question)
     return (match[2] or "").lower() if match else ""
+
+
+def asks_whether(question: str) -> bool:
+    """Whether a question wants a yes or a no and no value."""
+    return _WHETHER.search(question) is not None and _VALUE.search(question) is None
 
 
 def asks_total(question: str) -> bool:
