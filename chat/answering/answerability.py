@@ -354,7 +354,7 @@ def _is_surely_told(question: str, sources: Sequence[Source], every: Sequence[So
     """
     tokenizer, core = model_registry.tokenizer(), question_core(question)
     statements = read_statements(sources, tokenizer)
-    by_rows = find_covering_rows(question, statements, tokenizer) is not None
+    by_rows = find_covering_rows(question, read_statements(every, tokenizer), tokenizer) is not None
     by_rows = by_rows or answers_by_rows(core, statements, tokenizer)
     by_rows = by_rows or is_told(core, read_statements(every, tokenizer), tokenizer)
     return by_rows or spells_out(question, (source.text for source in near_sources(sources)))

@@ -14,6 +14,7 @@ from ragcore.text.scripts import CJK
 from ragcore.text.tokenise import stop_words
 from ragcore.text.word_lists import beginnings, read_lines
 
+CODE_LETTERS = 3  # of a code that another table explains
 LEAST_RANGES = 2  # columns that are called after ranges
 LEGEND_LETTERS = 2  # of an explained column
 _NUMBER_BEHIND = re.compile(r"(?<=[^\W\d])\s?#?\d{1,3}\Z")
@@ -67,6 +68,14 @@ def columns_holding(heads: Sequence[str], ranged: Collection[int], amounts: Iter
     """The only column of these whose range holds one of the amounts."""
     holding = {at for amount in amounts for at in ranged if covers(heads[at], amount)}
     return holding if len(holding) == 1 else set()
+
+
+def code_names(cells: Sequence[Sequence[str]]) -> dict[str, str]:
+    """What the codes of a table's first column are called, where it explains codes of few letters: F is 致命."""
+    rows = [row for row in cells if len(row) > 1 and row[0] and row[1]]
+    is_short = all(len(row[0]) <= CODE_LETTERS and row[0].isascii() and row[0].isalnum() for row in rows)
+    names = {row[0]: row[1] for row in rows}
+    return names if len(rows) > 1 and is_short and len(names) == len(rows) == len(cells) else {}
 
 
 def legends_of(heads: Sequence[str], statements: Sequence[Statement]) -> dict[int, Legend]:

@@ -41,7 +41,6 @@ LEAST_EXPLAINED = 0.5  # share of the question's content words that row, head an
 MOST_COLUMNS = 8  # of a whole row
 LISTED_COLUMNS = 5  # of several rows, besides those that the question names
 MOST_PROPERTIES = 2  # rows that are called after what is asked
-CODE_LETTERS = 3  # of a code that another table explains
 REMARK_CHARACTERS = 6  # of a cell that says something beside its column
 MOST_JOINED = 4  # rows that a question names one beside the other
 _NO = frozenset({"否", "无", "無", "没有", "no", "none", "n", "-", "—", "false"})
@@ -284,13 +283,6 @@ class LookupTable:
             return True
         is_coded = any(not code.isdigit() for code in question.codes & self.codes[rows[0]] - self.about)
         return is_coded or any(covers(c, amount) for amount in question.amounts for c in self.cells[rows[0]])
-
-    def code_names(self) -> dict[str, str]:
-        """What the codes of its first column are called, where it explains codes of few letters: F is 致命."""
-        rows = [row for row in self.cells if len(row) > 1 and row[0] and row[1]]
-        is_short = all(len(row[0]) <= CODE_LETTERS and row[0].isascii() and row[0].isalnum() for row in rows)
-        names = {row[0]: row[1] for row in rows}
-        return names if len(rows) > 1 and is_short and len(names) == len(rows) == len(self.cells) else {}
 
     def _with_name(self, values: set[str], names: Mapping[str, str], question: RowQuestion) -> set[str]:
         """The codes of a column that the question calls by their names, where all of its values are such codes."""

@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from ragcore.extractive.banded_rows import find_covering_rows
+from ragcore.extractive.column_words import code_names
 from ragcore.extractive.lookup_table import LookupTable, TableRows, tables_of
 from ragcore.extractive.quantities import gives_quantity
 from ragcore.extractive.row_question import RowQuestion, asks_count, asks_part, asks_rows, counted_thing, total_of
@@ -52,10 +53,10 @@ def find_rows_of_kind(
     if asks_count(question):  # two parts of the P10 are not two of its alarms
         thing = frozenset(tokenizer.words(counted_thing(question)))
         tables_ = [table for table in tables_ if (table.is_of(thing) if thing else table.common_words(row_question))]
-    names = {code: name for table in tables_ for code, name in table.code_names().items()}
+    names = {code: name for table in tables_ for code, name in code_names(table.cells).items()}
     kinds = [(table, rows) for table in tables_ if 0 < len(rows := table.of_kind(row_question, names)) <= MOST_ROWS]
-    if any(not table.code_names() for table, _rows in kinds):  # what is of a code, not what explains it
-        kinds = [(table, rows) for table, rows in kinds if not table.code_names()]
+    if any(not code_names(table.cells) for table, _rows in kinds):  # what is of a code, not what explains it
+        kinds = [(table, rows) for table, rows in kinds if not code_names(table.cells)]
     if not kinds and asks_count(question):
         kinds = [(table, rows) for table in tables_ if (rows := table.all_counted(row_question))]
     if not kinds and wanted(question) not in ("number", "time"):
