@@ -73,7 +73,7 @@ def columns_holding(heads: Sequence[str], ranged: Collection[int], amounts: Iter
 def code_names(cells: Sequence[Sequence[str]]) -> dict[str, str]:
     """What the codes of a table's first column are called, where it explains codes of few letters: F is 致命."""
     rows = [row for row in cells if len(row) > 1 and row[0] and row[1]]
-    is_short = all(len(row[0]) <= CODE_LETTERS and row[0].isascii() and row[0].isalnum() for row in rows)
+    is_short = all(len(row[0]) <= CODE_LETTERS and row[0].isascii() and row[0].isalpha() for row in rows)
     names = {row[0]: row[1] for row in rows}
     return names if len(rows) > 1 and is_short and len(names) == len(rows) == len(cells) else {}
 
