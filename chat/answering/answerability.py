@@ -27,6 +27,7 @@ from ragcore.answerability.follow_up import tells_asked, tells_subject, without_
 from ragcore.answerability.own_line import lowered_line
 from ragcore.embedding.vectors import CachingEmbedder
 from ragcore.extractive.answer_patterns import spells_out
+from ragcore.extractive.banded_rows import find_covering_rows
 from ragcore.extractive.contrasts import told_side
 from ragcore.extractive.direct_answers import Missing, find_missing, is_told
 from ragcore.extractive.document_wish import without_document_wish
@@ -352,7 +353,9 @@ def _is_surely_told(question: str, sources: Sequence[Source], every: Sequence[So
     `every`: with the other passages of their documents.
     """
     tokenizer, core = model_registry.tokenizer(), question_core(question)
-    by_rows = answers_by_rows(core, read_statements(sources, tokenizer), tokenizer)
+    statements = read_statements(sources, tokenizer)
+    by_rows = find_covering_rows(question, read_statements(every, tokenizer), tokenizer) is not None
+    by_rows = by_rows or answers_by_rows(core, statements, tokenizer)
     by_rows = by_rows or is_told(core, read_statements(every, tokenizer), tokenizer)
     return by_rows or spells_out(question, (source.text for source in near_sources(sources)))
 

@@ -11,7 +11,7 @@ from typing import Literal
 
 from ragcore.extractive.formatting import Wording, cite_sentences, join_cited
 from ragcore.extractive.handling import Handling, find_handling
-from ragcore.extractive.lookup_table import LookupTable
+from ragcore.extractive.lookup_table import LookupTable, tables_of
 from ragcore.extractive.property_lists import find_property_lists
 from ragcore.extractive.row_blocks import found_rows_block
 from ragcore.extractive.row_question import RowQuestion, plain
@@ -20,7 +20,6 @@ from ragcore.extractive.sections import statement_units
 from ragcore.extractive.sentences import Statement
 from ragcore.extractive.step_lookup import StepAnswer, find_step, without_number
 from ragcore.extractive.steps import is_numbered
-from ragcore.extractive.table_lookup import tables_of
 from ragcore.extractive.targets import lacks_target
 from ragcore.ports import Tokenizer
 

@@ -19,6 +19,8 @@ from ragcore.extractive.answer_patterns import (
     definition_subject,
     tells_reasons,
 )
+from ragcore.extractive.banded_rows import find_covering_rows
+from ragcore.extractive.banded_sentences import band_odds
 from ragcore.extractive.choice import (
     OTHER_THING,
     Limits,
@@ -94,7 +96,6 @@ from ragcore.extractive.styles import quoted, shortened
 from ragcore.extractive.summary import summarised_sources, summary_runs
 from ragcore.extractive.table_lookup import (
     find_coded_row,
-    find_covering_rows,
     find_named_cell,
     find_named_rows,
     listed_rows,
@@ -221,6 +222,8 @@ class ExtractiveGenerator:
         older = older_editions(sources)
         every = statements
         statements = current_first(question, [statements[at] for at in about_codes(question, statements)], older)
+        if covering := find_covering_rows(question, statements, self._tokenizer, is_scale=True):
+            return [found_rows_block(covering, words)]
         rows = listed_rows(question, statements, every, self._tokenizer, whole=request.whole_versions)
         if rows is not None:
             return [found_rows_block(rows, words)]
@@ -230,6 +233,7 @@ class ExtractiveGenerator:
         statements = without_bare_names(question, statements, self._tokenizer)
         features, scores = self._scored(question, statements, request.earlier_question)
         scores = scores + quantity_odds(question, statements) + gives_code(question, statements, self._tokenizer)
+        scores = scores + band_odds(question, statements)
         scores = by_time(question, statements, lift_reasons(question, statements, scores), older, self._tokenizer)
         if (record := find_record(question, statements, scores, self._tokenizer, every=every)) is not None:
             return [found_rows_block(record, words)]
@@ -277,7 +281,7 @@ class ExtractiveGenerator:
         `scores`: float32[n], log-odds of the sentences of `features`; `titles`: titles that the question names.
         """
         statements, kind = features.statements, question_type(question)
-        if covering := find_covering_rows(question_core(question), statements, self._tokenizer):
+        if covering := find_covering_rows(question, statements, self._tokenizer):
             return [found_rows_block(covering, words)]
         choice = self._choice(question, features, scores, titles)
         if choice.best.is_code and asks_code(question):

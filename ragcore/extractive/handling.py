@@ -11,10 +11,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
 
-from ragcore.extractive.lookup_table import LookupTable, TableRows
+from ragcore.extractive.lookup_table import LookupTable, TableRows, tables_of
 from ragcore.extractive.row_question import RowQuestion, plain
 from ragcore.extractive.sentences import Statement
-from ragcore.extractive.table_lookup import tables_of
 from ragcore.ports import Tokenizer
 from ragcore.text.word_lists import beginnings, read_section_lines
 

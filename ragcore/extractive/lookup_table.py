@@ -5,10 +5,19 @@ from __future__ import annotations
 import math
 import re
 from collections import Counter
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache
 
+from ragcore.extractive.column_words import (
+    coded_names,
+    columns_holding,
+    han_pairs,
+    is_asked_by_group,
+    legends_of,
+    parts_of,
+    ranged_columns,
+    row_codes,
+)
 from ragcore.extractive.row_question import (
     NEGATED,
     RowQuestion,
@@ -24,16 +33,15 @@ from ragcore.ports import Tokenizer
 from ragcore.text.amount_ranges import covers
 from ragcore.text.scripts import CJK
 from ragcore.text.tokenise import stop_words
-from ragcore.text.word_lists import beginnings, read_lines
 
 VALUE_CHARACTERS = 16  # of a cell that may be the value of a kind: "Oslo", "in work"
 MOST_ALIKE = 3  # rows that a question names in the same words
 LEAST_LEAD = 1.25  # times as much as the second row's weight, so that a row is the one that was named
 LEAST_EXPLAINED = 0.5  # share of the question's content words that row, head and title hold
-LEGEND_LETTERS = 2  # of an explained column
 MOST_COLUMNS = 8  # of a whole row
 LISTED_COLUMNS = 5  # of several rows, besides those that the question names
 MOST_PROPERTIES = 2  # rows that are called after what is asked
+REMARK_CHARACTERS = 6  # of a cell that says something beside its column
 MOST_JOINED = 4  # rows that a question names one beside the other
 _NO = frozenset({"否", "无", "無", "没有", "no", "none", "n", "-", "—", "false"})
 _YES = frozenset({"是", "有", "yes", "y", "√", "✓", "true"})
@@ -63,17 +71,14 @@ class LookupTable:
         self.cells = [[plain(cell) for cell in s.cells] for s in self.members]
         self.words = [frozenset(tokenizer.words(" ".join(s.cells))) for s in self.members]
         self.firsts = [self._content(tokenizer.words(s.cells[0])) for s in self.members]
-        self.codes = [frozenset(codes_of(" ".join(s.cells))) for s in self.members]
+        self.codes = [row_codes(s.cells) for s in self.members]
         self.head_words = [self._content(tokenizer.words(name)) for name in self.head]
         passage = self.members[0].source.passage
         self.title = plain(title := " ".join((passage.title, *passage.heading_path, members[0].heading)))
         version = passage.version
-        sentences = (
-            statement.text
-            for statement in beside
-            if statement.source.passage.version == version and not statement.is_row
-        )
-        self.legend = _legend(self.heads, list(sentences))
+        self.ranged = ranged_columns(self.heads)
+        sentences = [s for s in beside if s.source.passage.version == version and not s.is_row]
+        self.legend = legends_of(self.heads, sentences)
         self.about = frozenset(tokenizer.words(title)) | frozenset(codes_of(title))
 
     def named(self, question: RowQuestion) -> list[int]:
@@ -98,22 +103,18 @@ class LookupTable:
         is_clear = most > 0 and most >= LEAST_LEAD * max(lower, default=0.0)
         return rows if is_clear and 1 < len(rows) <= MOST_ALIKE and self._explains(rows[0], question) else []
 
-    def covering(self, question: RowQuestion) -> list[int]:
-        """The only row of which a cell gives a range that holds an amount of the question.
+    def columns_holding(self, question: RowQuestion) -> set[int]:
+        """The column whose head gives the range that holds an amount of the question: 1,000-4,999 of 2000 pieces.
 
-        [] where several have one, or the question names neither what the ranges are of nor a column: "type A" is told
-        of in many tables.
+        None where the question names another column with all its words.
         """
-        cells = [
-            (at, column)
-            for at, row in enumerate(self.cells)
-            for column, cell in enumerate(row)
-            if any(covers(cell, amount) for amount in question.amounts)
-        ]
-        if len({at for at, _column in cells}) != 1 or len(self.cells) < 2:  # noqa: PLR2004
-            return []
-        is_of = any(question.has(word) for _at, column in cells for word in self.head_words[column])
-        return [cells[0][0]] if is_of or self._columns_named(question) else []
+        holding = columns_holding(self.heads, self.ranged, (*question.amounts, *question.numbers))
+        others = (words for at, words in enumerate(self.head_words) if at and at not in self.ranged and words)
+        return set() if any(all(map(question.has, words)) for words in others) else holding
+
+    def columns_listed(self, question: RowQuestion) -> set[int]:
+        """Columns of which a legend lists a word of the question."""
+        return {at for at, legend in self.legend.items() if legend.names(question.listed)}
 
     def named_cell(self, question: RowQuestion) -> TableRows | None:
         """The only cell whose row and column the question names with all their words, and besides nothing else."""
@@ -147,13 +148,17 @@ class LookupTable:
             uncovered -= covered
         return sorted(chosen) if len(chosen) > 1 else []
 
-    def of_kind(self, question: RowQuestion) -> list[int]:
-        """All rows with the values that the question names: one of them in each column of which it names some."""
+    def of_kind(self, question: RowQuestion, names: Mapping[str, str] | None = None) -> list[int]:
+        """All rows with the values that the question names: one of them in each column of which it names some.
+
+        `names`: of codes, by which the question may call them.
+        """
         conditions: dict[int, set[str]] = {}
         for column, head in enumerate(self.heads):
             values = {row[column] for row in self.cells if 0 < len(row[column]) <= VALUE_CHARACTERS} - self.about
             matches = (
                 {value for value in values if question.holds(value, head)}
+                or self._with_name(values, names or {}, question)
                 or self._with_word(column, question)
                 or self._affirmed(column, values, question)
             )
@@ -166,17 +171,29 @@ class LookupTable:
 
     def shown(self, rows: Sequence[int], question: RowQuestion) -> TableRows:
         """These rows in the columns that identify them and those that were asked for; all columns where none was."""
-        requested = self._columns_asked(question)
+        requested = self.columns_asked(question)
         if len(rows) == 1 and len(requested) < question.parts:
             requested = set()  # several things are asked, and one column alone would be half of an answer
         matching = {
             at for at in range(len(self.head)) for row in rows if question.holds(self.cells[row][at], self.heads[at])
         }
+        if len(rows) == 1 and requested:
+            requested |= self._own_words(rows[0], question)
         whole = range(min(len(self.head), MOST_COLUMNS if len(rows) == 1 else LISTED_COLUMNS))
         return self.cut(rows, sorted(matching | ({0, *requested} if requested else set(whole))))
 
+    def _own_words(self, row: int, question: RowQuestion) -> set[int]:
+        """Columns in which this row alone says a word of the question: a remark beside the date that is asked for."""
+        elsewhere = "\n".join((self.title, *self.heads, *(" ".join(r) for at, r in enumerate(self.cells) if at != row)))
+        pairs = {pair for pair in han_pairs(question.text) if pair not in elsewhere}
+        return {
+            at
+            for at, cell in enumerate(self.cells[row])
+            if at and len(cell) >= REMARK_CHARACTERS and any(pair in cell for pair in pairs)
+        }
+
     def asks_column(self, question: RowQuestion, passed: Collection[int] = ()) -> bool:  # behind the first one
-        return bool(self._columns_asked(question).difference(passed))
+        return bool(self.columns_asked(question).difference(passed))
 
     def cut(self, rows: Sequence[int], columns: Sequence[int]) -> TableRows:
         """These rows in these columns."""
@@ -260,12 +277,18 @@ class LookupTable:
     def holds_cell(self, question: RowQuestion) -> bool:
         """Whether a row with the question's code or amount has the column that is asked for."""
         rows = self.named(question)
-        if not rows or not self._columns_asked(question):
+        if not rows or not self.columns_asked(question):
             return False
         if self._is_listed(question):
             return True
         is_coded = any(not code.isdigit() for code in question.codes & self.codes[rows[0]] - self.about)
         return is_coded or any(covers(c, amount) for amount in question.amounts for c in self.cells[rows[0]])
+
+    def _with_name(self, values: set[str], names: Mapping[str, str], question: RowQuestion) -> set[str]:
+        """The codes of a column that the question calls by their names, where all of its values are such codes."""
+        if not values or not values <= names.keys():
+            return set()
+        return {value for value in values if names[value] not in self.title and question.holds(names[value])}
 
     def _affirmed(self, column: int, values: set[str], question: RowQuestion) -> set[str]:
         """The value that says yes in a column of yes and no that the question names, or no where it negates."""
@@ -285,7 +308,7 @@ class LookupTable:
         """Short values of a column of which a part is a word of the question that others lack: "field, Oslo"."""
         values = {row[column] for row in self.cells if 0 < len(row[column]) <= 2 * VALUE_CHARACTERS}
         words = question.words - self.about - frozenset[str]().union(*self.head_words)
-        by_word = {w: {v for v in values if w in map(str.strip, _BETWEEN.split(v))} for w in words}
+        by_word = {w: {v for v in values if w in parts_of(v)} for w in words}
         return set().union(*(matches for matches in by_word.values() if matches and matches != values))
 
     def _content(self, words: Iterable[str]) -> frozenset[str]:
@@ -340,55 +363,36 @@ class LookupTable:
 
     def _is_listed(self, question: RowQuestion) -> bool:
         """Whether the question names what a column stands for."""
-        return any(word in text for text in self.legend.values() for word in question.listed)
+        return any(legend.names(question.listed) for legend in self.legend.values())
 
-    def _columns_asked(self, question: RowQuestion) -> set[int]:
+    def columns_asked(self, question: RowQuestion) -> set[int]:
         """Columns behind the first one whose head the question names, or a word for what it holds."""
-        behind = range(1, len(self.head))
         if asks_change(question.text):
             return set()  # what was before and what is now stand side by side
-        if coded := self._coded(question):
+        if (coded := self._coded(question)) or (coded := self.columns_holding(question)):
             return coded
-        if listed := {at for at in behind if any(word in self.legend.get(at, "") for word in question.listed)}:
+        if listed := self.columns_listed(question):
             return listed
-        return self._columns_named(question)
+        return self.columns_named(question)
 
     def _coded(self, question: RowQuestion) -> set[int]:
         """Columns behind the first one that are called after a code of the question: models side by side."""
         behind = range(1, len(self.head))
-        return {at for at in behind if any(codes <= question.codes for codes in _coded_names(self.head[at]))}
+        named = question.codes - question.measured
+        return {at for at in behind if any(codes <= named for codes in coded_names(self.head[at]))}
 
-    def _columns_named(self, question: RowQuestion) -> set[int]:
+    def columns_named(self, question: RowQuestion) -> set[int]:
         """Columns behind the first one of whose head the question has a word, or a word for what they hold."""
         behind = range(1, len(self.head))
         common = frozenset.intersection(*self.head_words[1:]) if len(self.head) > 2 else frozenset[str]()
-        by_head = {at for at in behind if any(question.has(w) for w in self.head_words[at] - common)}
+        by_head = {at for at in behind if any(question.has(w) for w in self.head_words[at] - common)} - self.ranged
         return by_head | {at for at in behind if is_asked_by_group(question.text, self.heads[at])}
 
 
-def _coded_names(head: str) -> list[frozenset[str]]:
-    """The codes of each name of a column: one of "A 型 / C 型" and "class A" each has one."""
-    return [codes for part in _BETWEEN.split(head) if (codes := frozenset(codes_of(part)))]
-
-
-def _legend(heads: Sequence[str], texts: Sequence[str]) -> dict[int, str]:
-    """What sentences list of columns: "Class A: Oslo, Rome" of the column "Class A"."""
-    legend: dict[int, str] = {}
-    for at, head in enumerate(heads[1:], start=1):
-        if len(head) >= LEGEND_LETTERS:
-            pattern = re.compile(rf"{re.escape(head)}\s*[:：(（]\s*([^。;；.]+)", re.IGNORECASE)
-            if match := next(filter(None, map(pattern.search, map(plain, texts))), None):
-                legend[at] = match[1]
-    return legend
-
-
-def is_asked_by_group(question: str, head: str) -> bool:
-    """Whether the question has a word for what a column with this head holds."""
-    return any(asking.search(question) and heads.search(head) for asking, heads in _column_groups())
-
-
-@cache
-def _column_groups() -> tuple[tuple[re.Pattern[str], re.Pattern[str]], ...]:
-    """Of each line of the data file the words of questions and those of heads."""
-    lines = (line.split("|") for line in read_lines("ragcore.extractive", "column_words.txt"))
-    return tuple((beginnings(asking), beginnings(heads)) for asking, heads in lines)
+def tables_of(statements: Sequence[Statement]) -> list[list[Statement]]:
+    """The rows of each table, those of all its passages together, in the order of the sources."""
+    groups: dict[tuple[int, tuple[str, ...]], list[Statement]] = {}
+    for statement in statements:
+        if statement.head:
+            groups.setdefault((statement.source.passage.version, statement.head), []).append(statement)
+    return list(groups.values())

@@ -11,12 +11,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
 
-from ragcore.extractive.lookup_table import LookupTable, TableRows, is_asked_by_group
+from ragcore.extractive.column_words import is_asked_by_group
+from ragcore.extractive.lookup_table import LookupTable, TableRows, tables_of
 from ragcore.extractive.property_names import named_column
 from ragcore.extractive.row_question import RowQuestion, asks_rows
 from ragcore.extractive.row_selection import asks_selection
 from ragcore.extractive.sentences import Statement
-from ragcore.extractive.table_lookup import MOST_ROWS, tables_of
+from ragcore.extractive.table_lookup import MOST_ROWS
 from ragcore.ports import Tokenizer
 from ragcore.text.across_words import across_words
 from ragcore.text.glossary import glossary_of

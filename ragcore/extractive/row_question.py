@@ -7,12 +7,13 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from ragcore.ports import Tokenizer
-from ragcore.text.amount_ranges import Amount, amounts_in
+from ragcore.text.amount_ranges import Amount, amounts_in, levels_in, plain_numbers_in, without_amounts
 from ragcore.text.normalise import nfkc, normalise_query
 from ragcore.text.question_sides import question_sides
 from ragcore.text.scripts import CJK
 from ragcore.text.tokenise import stop_words
 
+FIRST_YEAR, LAST_YEAR = 1900, 2100  # between which a plain number is a year
 LEAST_LETTERS = 3  # of a word that is compared by its beginning: "max", "maximum"
 _SEVERAL = re.compile(
     r"哪些|哪几|哪幾|都有(?:哪|谁|什么)|有哪|列出|列一下|都列|全部|所有"
@@ -26,6 +27,14 @@ _ASKS = re.compile(
     r"什么|什麼|怎么|怎麼|咋|多少|多久|多长|几[个天小条级]|哪|[谁誰]|[吗嗎]|是否"
     r"|\b(?:what|which|who|when|where|why|how)\b",
     re.IGNORECASE,
+)
+_WHETHER = re.compile(
+    r"[吗嗎][？?。\s]*\Z|是否|能不能|行不行|可不可以|可否|能否|是不是|要不要|算不算|合不合|对不对"
+    r"|(?:\A|[,.;:!]\s|\b(?:so|and|but)\s)(?:can|could|may|is|are|do|does|am|will|would|must|should|has|have)\b",
+    re.IGNORECASE,
+)
+_VALUE = re.compile(
+    r"多少|多久|多长|几[个天小条级家次年]|什么|什麼|怎么|哪|[谁誰]|\b(?:what|which|who|when|where|how)\b", re.IGNORECASE
 )
 _MEASURES = "个個条條种種项項款家位名台臺张張次类類间間座辆輛本套把份"
 _COUNTS = re.compile(
@@ -65,7 +74,9 @@ class RowQuestion:
     text: str  # normalised, lower case
     words: frozenset[str]  # content words
     codes: frozenset[str]  # with a digit or a hyphen, or one letter
-    amounts: tuple[Amount, ...]  # that a range of a cell may hold
+    amounts: tuple[Amount, ...]  # that a range of a cell may hold, levels too
+    numbers: tuple[Amount, ...] = ()  # without a unit, which may be such amounts or names
+    measured: frozenset[str] = frozenset()  # codes that are only the figures of amounts
     parts: int = 1  # how many things are asked
     is_joined: bool = False  # several things one beside the other
     is_negated: bool = False
@@ -77,11 +88,14 @@ class RowQuestion:
         subject = _AGAINST.sub(" ", question)
         words = frozenset(w for w in tokenizer.words(subject) if w not in passed and not w.isspace())
         is_joined = _JOINS.search(question) is not None
+        codes = frozenset(codes_of(_DATE.sub(" ", subject)))
         return cls(
             text=plain(subject),
             words=words,
-            codes=frozenset(codes_of(_DATE.sub(" ", subject))),
-            amounts=tuple(amounts_in(question)),
+            codes=codes,
+            amounts=(*amounts_in(question), *levels_in(question)),
+            numbers=tuple(number for number in plain_numbers_in(question) if not _is_year(number.value)),
+            measured=codes - frozenset(codes_of(without_amounts(subject))),
             parts=max(len(_ASKS.findall(question)), 1 + is_joined),
             is_joined=is_joined,
             is_negated=NEGATED.search(question) is not None,
@@ -119,6 +133,10 @@ class RowQuestion:
         return len(word) >= LEAST_LETTERS and any(word.startswith(w) or w.startswith(word) for w in starts)
 
 
+def _is_year(number: float) -> bool:
+    return FIRST_YEAR <= number < LAST_YEAR
+
+
 def asks_rows(question: str) -> bool:
     """Whether a question wants all things of a kind listed or counted."""
     return _SEVERAL.search(question) is not None
@@ -136,6 +154,11 @@ def counted_thing(question: str) -> str:
             return match[1].rpartition("的")[2].lower()
     match = _COUNTS.search(question)
     return (match[2] or "").lower() if match else ""
+
+
+def asks_whether(question: str) -> bool:
+    """Whether a question wants a yes or a no and no value."""
+    return _WHETHER.search(question) is not None and _VALUE.search(question) is None
 
 
 def asks_total(question: str) -> bool:

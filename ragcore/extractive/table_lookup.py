@@ -10,7 +10,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from ragcore.extractive.lookup_table import LookupTable, TableRows
+from ragcore.extractive.banded_rows import find_covering_rows
+from ragcore.extractive.column_words import code_names
+from ragcore.extractive.lookup_table import LookupTable, TableRows, tables_of
 from ragcore.extractive.quantities import gives_quantity
 from ragcore.extractive.row_question import RowQuestion, asks_count, asks_part, asks_rows, counted_thing, total_of
 from ragcore.extractive.row_selection import asks_selection, select_rows
@@ -51,7 +53,10 @@ def find_rows_of_kind(
     if asks_count(question):  # two parts of the P10 are not two of its alarms
         thing = frozenset(tokenizer.words(counted_thing(question)))
         tables_ = [table for table in tables_ if (table.is_of(thing) if thing else table.common_words(row_question))]
-    kinds = [(table, rows) for table in tables_ if 0 < len(rows := table.of_kind(row_question)) <= MOST_ROWS]
+    names = {code: name for table in tables_ for code, name in code_names(table.cells).items()}
+    kinds = [(table, rows) for table in tables_ if 0 < len(rows := table.of_kind(row_question, names)) <= MOST_ROWS]
+    if any(not code_names(table.cells) for table, _rows in kinds):  # what is of a code, not what explains it
+        kinds = [(table, rows) for table, rows in kinds if not code_names(table.cells)]
     if not kinds and asks_count(question):
         kinds = [(table, rows) for table in tables_ if (rows := table.all_counted(row_question))]
     if not kinds and wanted(question) not in ("number", "time"):
@@ -153,23 +158,6 @@ def find_named_rows(
     return None if asks_count(question) and not has_number else cells
 
 
-def find_covering_rows(question: str, statements: Sequence[Statement], tokenizer: Tokenizer) -> TableRows | None:
-    """The row whose range holds an amount of the question, of the table with most of its words; None without one."""
-    row_question = RowQuestion.of(question, tokenizer)
-    if not row_question.amounts:
-        return None
-    tables_ = [LookupTable(members, tokenizer, statements) for members in tables_of(statements)]
-    fitting = [
-        (table, rows)
-        for table in tables_
-        if (rows := table.covering(row_question)) and table.common_words(row_question)
-    ]
-    if not fitting:
-        return None
-    table, rows = max(fitting, key=lambda candidate: candidate[0].common_words(row_question))
-    return table.shown(rows, row_question)
-
-
 def find_named_cell(question: str, statements: Sequence[Statement], tokenizer: Tokenizer) -> TableRows | None:
     """The row and the column that have every word of the question between them, and the title; None without one.
 
@@ -182,12 +170,3 @@ def find_named_cell(question: str, statements: Sequence[Statement], tokenizer: T
         *(table.coded_cell(row_question) for table in tables_),
     ]
     return next((cell for cell in cells if cell is not None), None)
-
-
-def tables_of(statements: Sequence[Statement]) -> list[list[Statement]]:
-    """The rows of each table, those of all its passages together, in the order of the sources."""
-    groups: dict[tuple[int, tuple[str, ...]], list[Statement]] = {}
-    for statement in statements:
-        if statement.head:
-            groups.setdefault((statement.source.passage.version, statement.head), []).append(statement)
-    return list(groups.values())

@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from itertools import takewhile
 
 from ragcore.ports import Tokenizer
+from ragcore.understanding.amount_swaps import swap_value, with_same_amount
 from ragcore.understanding.answer_language import resolve_answer_wish
 from ragcore.understanding.chinese_mentions import (
     Unit,
@@ -16,7 +17,6 @@ from ragcore.understanding.chinese_mentions import (
     question_mentions,
     units,
 )
-from ragcore.understanding.code_swaps import swap_code
 from ragcore.understanding.mentions import Attention, Kind, Resolution, find_enumeration
 from ragcore.understanding.totals import total_of_earlier
 from ragcore.understanding.value_times import resolve_value_time
@@ -126,11 +126,13 @@ def _with_pronouns(text: str, attention: Attention) -> Resolution | None:
 
 def _and_that(text: str, earlier: str, attention: Attention, tokenizer: Tokenizer) -> Resolution | None:
     """那5G呢: the question before, about something else."""
+    if earlier and (same := with_same_amount(text, earlier)):
+        return Resolution(same, ("同样",), True)
     match = _AND.match(text)
     if match is None or not earlier:
         return None
     what = match["what"]
-    if swapped := swap_code(_MOMENT.sub("", what), earlier):
+    if swapped := swap_value(_MOMENT.sub("", what), earlier):
         return Resolution(swapped, ("呢",), True)
     if total := total_of_earlier(what, earlier):
         return Resolution(total, ("呢",), True)

@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping, Sequence
 
+from ragcore.understanding.amount_swaps import swap_value, with_same_amount
 from ragcore.understanding.answer_language import resolve_answer_wish
-from ragcore.understanding.code_swaps import swap_code
 from ragcore.understanding.english_answers import answer_mentions
 from ragcore.understanding.english_ellipsis import (
     corrected_topic,
@@ -186,8 +186,10 @@ def _indifferent(text: str, before: tuple[str, str]) -> Resolution | None:
 
 def resolve_what_about(text: str, earlier: str, attention: Attention) -> Resolution | None:
     """The earlier question with one part of it changed; None for a question of another form."""
+    if earlier and (same := with_same_amount(text, earlier)):
+        return Resolution(same, ("same",), True)
     match = _ABOUT.match(text)
-    if match and earlier and (swapped := swap_code(match["what"], earlier)):
+    if match and earlier and (swapped := swap_value(match["what"], earlier)):
         return Resolution(swapped, ("what about",), True)
     if match and (total := total_of_earlier(match["what"], earlier)):
         return Resolution(total, ("what about",), True)

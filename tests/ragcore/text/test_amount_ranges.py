@@ -6,7 +6,18 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ragcore.text.amount_ranges import Amount, amounts_in, covers, ranges_in
+from ragcore.text.amount_ranges import (
+    Amount,
+    AmountRange,
+    amounts_in,
+    chinese_number,
+    covers,
+    level_in,
+    levels_in,
+    plain_numbers_in,
+    ranges_in,
+    without_amounts,
+)
 
 
 @pytest.mark.parametrize(
@@ -63,3 +74,49 @@ def test_a_range_holds_what_lies_between_its_ends(low, width, value):
     (found,) = ranges_in(f"{low}–{low + width} kg")
     assert found.holds(Amount(value, "kg")) == (low <= value <= low + width)
     assert math.isfinite(found.low)
+
+
+def within(text, question):
+    amounts = [*amounts_in(question), *levels_in(question)]
+    return any(covers(text, amount) for amount in amounts)
+
+
+@pytest.mark.parametrize(
+    ("cell", "inside", "outside"),
+    [
+        ("不满 3 年", ("干了两年", "18 months", "半年"), ("满三年", "3 years")),
+        ("满 3 年不满 6 年", ("满三年", "工作5年", "48个月"), ("6年", "two years")),
+        ("满 10 年", ("满十年", "12 years"), ("九年",)),
+        ("under 3 years", ("two years", "35 months"), ("three years",)),
+        ("L1 to L3", ("I am L2", "level 3", "职级1"), ("L4", "level 6")),
+        ("L4 and L5", ("an l5", "level 4"), ("L3",)),
+        ("L4/L5", ("L5",), ("L6",)),
+        ("L6 and above", ("L9", "level 6"), ("L5",)),
+        ("M2 及以上", ("M3",), ("M1", "L3")),
+        ("20,000+", ("25k pcs", "3万片"), ("2,000 units",)),
+        ("1,000-4,999", ("2000 pcs", "4k pieces"), ("800件", "5000 台")),
+        ("同一客户离线 30 台以上；升级推送异常", ("40台",), ("29台", "30 years")),
+        ("从第 4 次起", ("for the 4th time", "第五次"), ("the third time",)),
+        ("from the fifth night on", ("six nights", "5 晚"), ("4 nights",)),
+        ("longer than 4 hours", ("4.5 hours", "300 minutes"), ("4 hours", "90 min")),
+        ("30 天内", ("28 days",), ("5 weeks",)),
+        ("一年以内", ("11个月",), ("13 months",)),
+        ("200 元以上", ("3百块",), ("300 EUR",)),
+    ],
+)
+def test_an_amount_in_other_words_or_units_lies_within(cell, inside, outside):
+    assert [question for question in inside if not within(cell, question)] == []
+    assert [question for question in outside if within(cell, question)] == []
+
+
+@pytest.mark.parametrize("text", ["一个客户掉线", "探亲假一年几天", "2026年的计划", "from 1 January 2026 on", "R5-EU"])
+def test_an_article_and_a_year_are_no_amounts(text):
+    assert amounts_in(text) == []
+
+
+def test_a_question_without_its_amounts():
+    assert without_amounts("hotel for three nights, 200 EUR").split() == ["hotel", "for", ","]
+    assert plain_numbers_in("and 8000?") == [Amount(8000.0)]
+    assert level_in("L4") == AmountRange(4.0, 4.0, "level l")
+    assert level_in("L4 cable") is None
+    assert chinese_number("二十五") == 25.0
