@@ -25,6 +25,7 @@ from ragcore.answerability.confidence import (
 )
 from ragcore.answerability.follow_up import tells_asked, tells_subject, without_kind
 from ragcore.answerability.own_line import lowered_line
+from ragcore.answerability.unknown_things import unknown_things
 from ragcore.embedding.vectors import CachingEmbedder
 from ragcore.extractive.answer_patterns import spells_out
 from ragcore.extractive.contrasts import told_side
@@ -245,7 +246,7 @@ def verdict_by_sources(
     """
     every = (*sources, *further)
     is_lacking = lacks_named(question, sources, typed=typed or question, today=today)
-    if is_lacking or _lacks_place(question, sources, retrieved):
+    if is_lacking or _lacks_thing(question, sources, retrieved):
         return Verdict(is_answerable=False)
     if (lacking := _verdict_on_missing(question, every)) is not None:
         return lacking
@@ -295,10 +296,13 @@ def _line(language: Language, searched: int, rate: float, lowered: float) -> flo
     return lowered_line(threshold_for(language, searched, max(rate, LEAST_RATE)) if rate else 0.0, lowered)
 
 
-def _lacks_place(question: str, sources: Sequence[Source], retrieved: Retrieved) -> bool:
-    """Whether a question is about a place that neither the sources nor any searched passage speaks of."""
-    texts = [_names_and_text(source) for source in sources]
-    return bool(unknown_places(question, texts, retrieved.state.query.weights, model_registry.tokenizer()))
+def _lacks_thing(question: str, sources: Sequence[Source], retrieved: Retrieved) -> bool:
+    """Whether a question is about a place or thing that neither the sources nor any searched passage speaks of."""
+    texts, known = [_names_and_text(source) for source in sources], retrieved.state.query.weights
+    tokenizer = model_registry.tokenizer()
+    if question_type(question) != "comparison" and unknown_things(question, texts, known, tokenizer):
+        return True
+    return bool(unknown_places(question, texts, known, tokenizer))
 
 
 def _sureness(question: str, sources: Sequence[Source], judged: Answerability) -> Verdict:
