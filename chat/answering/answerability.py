@@ -14,7 +14,7 @@ from chat.concurrency.executors import run_cpu
 from knowledge import model_registry
 from knowledge.search_profile import Retrieved
 from ragcore.answerability import Answerability, in_conversation, is_about, score_answerability, threshold_for
-from ragcore.answerability.asked_values import lacks_column, missing_kinds
+from ragcore.answerability.asked_values import lacks_column, lacks_role, missing_kinds
 from ragcore.answerability.confidence import (
     BEYOND_REFUSAL,
     CERTAIN,
@@ -40,7 +40,15 @@ from ragcore.llm.model_profile import profile_of
 from ragcore.text.asked_property import asked_property, asked_support, speaks_of
 from ragcore.text.codes import capital_names, codes_in, missing_codes
 from ragcore.text.labels import missing_labels
-from ragcore.text.named_dates import NamedDate, date_mentions, dates_not_in, definite_dates
+from ragcore.text.named_dates import (
+    NamedDate,
+    asks_of_meeting,
+    date_mentions,
+    dates_not_in,
+    definite_dates,
+    is_meeting,
+    lines_of_holding,
+)
 from ragcore.text.named_places import unknown_places
 from ragcore.text.normalise import nfkc
 from ragcore.text.question_core import question_core
@@ -202,7 +210,12 @@ def lacks_date(question: str, sources: Sequence[Source], *, today: date | None) 
     plain = nfkc(question)
     dates = [mention.date for mention in definite_dates(question) if not is_of_asker(plain, mention.start, mention.end)]
     dates = [mention for mention in dates if today is None or mention != NamedDate(today.year)]
-    missing = dates_not_in(dates, [_names_and_text(source) for source in near_sources(sources)])
+    near = near_sources(sources)
+    minutes = [source for source in near if is_meeting(source.passage.title)] if asks_of_meeting(question) else []
+    texts = [lines_of_holding(_names_and_text(source)) for source in minutes]
+    if minutes and any(date_mentions(text) for text in texts):  # each names its day, and those of other things
+        return _are_of_others(dates, texts)
+    missing = dates_not_in(dates, [_names_and_text(source) for source in near])
     if not missing or len(missing) < len(dates):
         return False
     best = min(sources, key=lambda source: source.number).passage
@@ -214,6 +227,13 @@ def lacks_date(question: str, sources: Sequence[Source], *, today: date | None) 
         or sum(date.is_beside(date_item) for date_item in dates_of_texts) >= OTHER_DATES
         for date in missing
     )
+
+
+def _are_of_others(dates: Sequence[NamedDate], texts: Sequence[str]) -> bool:
+    """Whether texts name other days than each of some dates, and none of these."""
+    told = [mention.date for text in texts for mention in date_mentions(text)]
+    is_missing = bool(dates) and len(dates_not_in(dates, texts)) == len(dates)
+    return is_missing and any(date.is_beside(other) for date in dates for other in told)
 
 
 def _names_and_text(source: Source) -> str:
@@ -301,6 +321,8 @@ def _lacks_thing(question: str, sources: Sequence[Source], retrieved: Retrieved)
     texts, known = [_names_and_text(source) for source in sources], retrieved.state.query.weights
     tokenizer = model_registry.tokenizer()
     if question_type(question) != "comparison" and unknown_things(question, texts, known, tokenizer):
+        return True
+    if lacks_role(question, sources, known, tokenizer=tokenizer):
         return True
     return bool(unknown_places(question, texts, known, tokenizer))
 
