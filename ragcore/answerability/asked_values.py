@@ -43,6 +43,8 @@ def missing_kinds(
             return []
         if any(map(kind.is_told, map(_with_sections, about) if about else near)):
             return []
+        if any(map(kind.is_told, _lines_about(kind.without(question), sources, tokenizer))):
+            return []
     return kinds
 
 
@@ -58,9 +60,7 @@ def lacks_column(question: str, sources: Sequence[Source], *, tokenizer: Tokeniz
     return bool(about) and all(statement.is_row for statement in about) and not is_said
 
 
-def lacks_role(
-    question: str, sources: Sequence[Source], known_terms: Collection[str], *, tokenizer: Tokenizer
-) -> bool:
+def lacks_role(question: str, sources: Sequence[Source], known_terms: Collection[str], *, tokenizer: Tokenizer) -> bool:
     """Whether the holder of an office is asked for, which no passage names, and the sources speak of the place only.
 
     `known_terms`: those of the question that some passage has.
@@ -69,10 +69,12 @@ def lacks_role(
     if asked is None or not known_terms or not {asked[0], *tokenizer.terms(asked[0])}.isdisjoint(known_terms):
         return False
     about = [s for s in read_statements(sources, tokenizer) if asked[1].lower() in f"{_headings(s)}\n{s.text}".lower()]
-    begin = asked[0][:HAN_BEGIN] if not asked[0].isascii() else asked[0]  # 创办 of 创办人
-    texts = [f"{_headings(statement)}\n{statement.text}" for statement in about]
+    deed = asked[0][:HAN_BEGIN] if not asked[0].isascii() else asked[0].removesuffix("s")[:-2]  # 创办, "found"
+    texts = [statement.text for statement in about]
     return bool(about) and not any(
-        begin in text.lower() or speaks_of(text, asked[0], tokenizer, is_record=True) for text in texts
+        re.search(rf"(?<![A-Za-z]){re.escape(deed)}", text, re.IGNORECASE)
+        or speaks_of(text, asked[0], tokenizer, is_record=True)
+        for text in texts
     )
 
 
@@ -93,6 +95,12 @@ def statements_about(subject: str, sources: Sequence[Source], *, tokenizer: Toke
     near = _mostly_named(_without(subject, codes), [places[at] for at in about], tokenizer)
     chosen = [about[at] for at in near] or (about if codes else [])
     return [statements[at] for at in chosen]
+
+
+def _lines_about(subject: str, sources: Sequence[Source], tokenizer: Tokenizer) -> list[str]:
+    """The lines of the sources that name most of a subject, as written: sentences leave out <a.lindt@example.org>."""
+    lines = [line for source in sources for line in source.text.splitlines() if "@" in line]
+    return [lines[at] for at in _mostly_named(subject, lines, tokenizer)]
 
 
 def _without(subject: str, codes: Sequence[str]) -> str:

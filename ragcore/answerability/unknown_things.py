@@ -26,7 +26,9 @@ _LAST = re.compile(
     re.IGNORECASE,
 )
 _CJK_RUN = re.compile(r"[\u4e00-\u9fff]+")
-_ASKING = re.compile("什么|什麼|怎|哪|多少|[几幾]|[谁誰]|[吗嗎何]|多[久长長大高远遠]|[一二两兩三四五六七八九十能会會要被最]|顶多|頂多")
+_ASKING = re.compile(
+    "什么|什麼|怎|哪|多少|[几幾]|[谁誰]|[吗嗎何]|多[久长長大高远遠]|[一二两兩三四五六七八九十能会會要被最]|顶多|頂多"
+)
 
 
 def unknown_things(

@@ -186,12 +186,12 @@ def dates_not_in(dates: Iterable[NamedDate], texts: Sequence[str]) -> list[Named
 def asks_of_meeting(question: str) -> bool:
     """Whether a question is about a meeting that was held, and not about the time of one."""
     plain = nfkc(question)
-    return is_meeting(plain) and not (_NEXT.search(plain) or _TIME_ASKED.search(plain))
+    return _MEETING.search(plain) is not None and not (_NEXT.search(plain) or _TIME_ASKED.search(plain))
 
 
-def is_meeting(title: str) -> bool:
-    """Whether a title speaks of a meeting or its minutes."""
-    return _MEETING.search(nfkc(title)) is not None
+def is_of_meeting(title: str, text: str) -> bool:
+    """Whether a text is of the minutes of a meeting, by its title or since it tells of the next one."""
+    return _MEETING.search(nfkc(title)) is not None or _NEXT.search(nfkc(text)) is not None
 
 
 def lines_of_holding(text: str) -> str:

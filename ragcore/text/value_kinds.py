@@ -77,8 +77,7 @@ def _kind(name: str, lines: Iterable[str]) -> ValueKind:
     tells += [rf"{word}\w*[^.\n|\d]{{0,{NEAR}}}{_AMOUNT}|{_AMOUNT}[^.\n|\d]{{0,{NEAR}}}{word}" for word in beside]
     tells += [rf"\|\s?{word}\w*\s?\|" for word in beside]  # the name of a column
     asks = [*map(_worded, longest_first(parts["asks"])), *parts["asks pattern"]]
-    pieces = {piece.strip() for entry in parts["asks"] for piece in entry.split("…")}
-    pieces |= {*parts["tells"], *parts["beside"]}
+    pieces = {piece.strip() for entry in parts["asks"] for piece in entry.split("…")} | {*parts["tells"]}
     words = [rf"{_worded(piece)}\w*" for piece in longest_first(pieces) if len(piece) > 1]
     english, chinese = map(str.strip, name.split("|"))
     return ValueKind(
