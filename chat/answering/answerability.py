@@ -9,12 +9,13 @@ from functools import partial
 
 from chat.answering.context import AnswerContext
 from chat.answering.focus import focus_documents, focus_question
+from chat.answering.lacking import lacks_named, lacks_thing, near_sources, values_missing
 from chat.answering.retrieval import SearchOutcome
 from chat.concurrency.executors import run_cpu
 from knowledge import model_registry
 from knowledge.search_profile import Retrieved
 from ragcore.answerability import Answerability, in_conversation, is_about, score_answerability, threshold_for
-from ragcore.answerability.asked_values import lacks_column, missing_kinds
+from ragcore.answerability.asked_headings import is_asked_by_heading
 from ragcore.answerability.confidence import (
     BEYOND_REFUSAL,
     CERTAIN,
@@ -37,22 +38,12 @@ from ragcore.extractive.sentence_model import chances_of
 from ragcore.extractive.sentences import read_statements
 from ragcore.extractive.table_lookup import answers_by_rows
 from ragcore.llm.model_profile import profile_of
-from ragcore.text.asked_property import asked_property, asked_support, speaks_of
-from ragcore.text.codes import capital_names, codes_in, missing_codes
-from ragcore.text.labels import missing_labels
-from ragcore.text.named_dates import NamedDate, date_mentions, dates_not_in, definite_dates
-from ragcore.text.named_places import unknown_places
-from ragcore.text.normalise import nfkc
 from ragcore.text.question_core import question_core
-from ragcore.text.question_type import question_type
 from ragcore.text.value_kinds import ValueKind
 from ragcore.types import Language, Source
 from ragcore.types.answering import AnswerState
-from ragcore.understanding.dates import is_of_asker
 
 LEAST_RATE = 0.01  # of false refusals that were measured
-OTHER_DATES = 2  # of a document, from which its facts are of certain dates; one may tell when it was written
-NEAR_SHARE = 0.5  # of the best source's score
 RAISED = 0.4  # log-odds by which the line lies higher where no whole passage is near
 OF_SIDE = {"other": 0.3, "unsaid": 0.6}  # confidence at most, by which side of a thing is told
 SURE = 0.4  # probability from which sources answer although no passage is near by words or cosine
@@ -143,84 +134,6 @@ def _probability_verdict(
     )
 
 
-def lacks_code(question: str, sources: Sequence[Source]) -> bool:
-    """Whether no source has a code or label that the question names; of compared things one may be there."""
-    texts = [f"{s.passage.title}\n{s.passage.external_id}\n{s.text}" for s in sources]
-    missing, is_comparison = missing_codes(question, texts), question_type(question) == "comparison"
-    if missing and (len(missing) == len(codes_in(question)) or not is_comparison):
-        return True
-    return not is_comparison and bool(missing_labels(question, texts))
-
-
-def lacks_named(question: str, sources: Sequence[Source], *, typed: str, today: date | None) -> bool:
-    """Whether the sources lack a code, a label, a date or the property that the question names."""
-    if lacks_code(question, sources) or lacks_date(typed, sources, today=today):
-        return True
-    property_word, tokenizer = asked_property(question), model_registry.tokenizer()
-    if lacks_column(question, sources, tokenizer=tokenizer) or _lacks_support(question, sources):
-        return True
-    return bool(property_word) and not any(
-        speaks_of(text, property_word, tokenizer) for text in _texts_near(question, sources)
-    )
-
-
-def _lacks_support(question: str, sources: Sequence[Source]) -> bool:
-    """Whether a question asks if a thing works with another one that no source speaks of: "run on Linux"."""
-    thing, tokenizer = asked_support(question), model_registry.tokenizer()
-    return bool(thing) and not any(
-        speaks_of(_names_and_text(source), thing.lower(), tokenizer, is_record=True) for source in sources
-    )
-
-
-def _values_missing(question: str, sources: Sequence[Source]) -> tuple[ValueKind, ...]:
-    near = _texts_near(question, sources)
-    return tuple(missing_kinds(question, sources, near=near, tokenizer=model_registry.tokenizer()))
-
-
-def _texts_near(question: str, sources: Sequence[Source]) -> Sequence[str]:
-    return _about_subject(question, [_names_and_text(source) for source in near_sources(sources)])
-
-
-def _about_subject(question: str, texts: Sequence[str]) -> Sequence[str]:
-    """Those of the texts that name what the question names, "RedCap"; all where none does, or it names nothing."""
-    names = capital_names(nfkc(question))
-    return [text for text in texts if any(name in text for name in names)] or texts
-
-
-def near_sources(sources: Sequence[Source]) -> list[Source]:
-    """Sources whose score is close to the best one's."""
-    best = max((source.score for source in sources), default=0.0)
-    return [source for source in sources if source.score >= NEAR_SHARE * best]
-
-
-def lacks_date(question: str, sources: Sequence[Source], *, today: date | None) -> bool:
-    """Whether no near source is of a day, month or year that the question names, where the best document is of others.
-
-    Left out are limits ("before 2030"), what the asker does then, and the year of `today`: what holds now holds in it.
-    Of several times one may be there.
-    """
-    plain = nfkc(question)
-    dates = [mention.date for mention in definite_dates(question) if not is_of_asker(plain, mention.start, mention.end)]
-    dates = [mention for mention in dates if today is None or mention != NamedDate(today.year)]
-    missing = dates_not_in(dates, [_names_and_text(source) for source in near_sources(sources)])
-    if not missing or len(missing) < len(dates):
-        return False
-    best = min(sources, key=lambda source: source.number).passage
-    texts = [source.text for source in sources if source.passage.document == best.document]
-    dates_of_texts = {date_item.date for text in texts for date_item in date_mentions(text)}
-    titles = {date_item.date for date_item in date_mentions(best.title)}
-    return any(
-        any(date.is_beside(date_item) for date_item in titles)
-        or sum(date.is_beside(date_item) for date_item in dates_of_texts) >= OTHER_DATES
-        for date in missing
-    )
-
-
-def _names_and_text(source: Source) -> str:
-    passage = source.passage
-    return "\n".join((passage.title, passage.external_id, *passage.heading_path, source.text))
-
-
 def verdict_by_sources(
     question: str,
     sources: Sequence[Source],
@@ -246,7 +159,7 @@ def verdict_by_sources(
     """
     every = (*sources, *further)
     is_lacking = lacks_named(question, sources, typed=typed or question, today=today)
-    if is_lacking or _lacks_place(question, sources, retrieved):
+    if is_lacking or lacks_thing(question, sources, retrieved):
         return Verdict(is_answerable=False)
     if (lacking := _verdict_on_missing(question, every)) is not None:
         return lacking
@@ -267,7 +180,7 @@ def verdict_by_sources(
         judged = better
     least = _line(language, retrieved.searched, rate, lowered)
     sureness = _sureness(question, sources, judged)
-    if _is_surely_told(question, sources, every):
+    if _is_surely_told(question, sources, every, retrieved):
         confidence = max(sureness.most_confidence, answer_confidence(SURE))
         inside_of = focus if is_inside else frozenset[int]()
         return Verdict(is_answerable=True, most_confidence=confidence, evidence=sureness.evidence, inside=inside_of)
@@ -285,7 +198,7 @@ def verdict_by_sources(
 def _verdict_on_missing(question: str, sources: Sequence[Source]) -> Verdict | None:
     """The refusal that says which step, handling, target or value nothing tells; None where nothing is missing."""
     missing = _missing(question, sources)
-    values = () if missing is not None else _values_missing(question, sources)
+    values = () if missing is not None else values_missing(question, sources)
     if missing is None and not values:
         return None
     return Verdict(is_answerable=False, missing=missing, missing_values=values)
@@ -294,12 +207,6 @@ def _verdict_on_missing(question: str, sources: Sequence[Source]) -> Verdict | N
 def _line(language: Language, searched: int, rate: float, lowered: float) -> float:
     """The score from which sources answer; see verdict_by_sources for rate and lowered."""
     return lowered_line(threshold_for(language, searched, max(rate, LEAST_RATE)) if rate else 0.0, lowered)
-
-
-def _lacks_place(question: str, sources: Sequence[Source], retrieved: Retrieved) -> bool:
-    """Whether a question is about a place that neither the sources nor any searched passage speaks of."""
-    texts = [_names_and_text(source) for source in sources]
-    return bool(unknown_places(question, texts, retrieved.state.query.weights, model_registry.tokenizer()))
 
 
 def _sureness(question: str, sources: Sequence[Source], judged: Answerability) -> Verdict:
@@ -347,8 +254,10 @@ def _missing(question: str, sources: Sequence[Source]) -> Missing | None:
     return find_missing(question_core(question), read_statements(sources, tokenizer), tokenizer)
 
 
-def _is_surely_told(question: str, sources: Sequence[Source], every: Sequence[Source]) -> bool:
-    """Whether rows of a table, a step, or the long form of an abbreviation answer whatever the sentences score.
+def _is_surely_told(question: str, sources: Sequence[Source], every: Sequence[Source], retrieved: Retrieved) -> bool:
+    """Whether rows of a table, a step, the long form of an abbreviation, or a heading that asks the same answer.
+
+    Whatever the sentences score.
 
     `every`: with the other passages of their documents.
     """
@@ -356,6 +265,7 @@ def _is_surely_told(question: str, sources: Sequence[Source], every: Sequence[So
     statements = read_statements(sources, tokenizer)
     by_rows = find_covering_rows(question, read_statements(every, tokenizer), tokenizer) is not None
     by_rows = by_rows or answers_by_rows(core, statements, tokenizer)
+    by_rows = by_rows or is_asked_by_heading(core, statements, retrieved.state.query.weights, tokenizer)
     by_rows = by_rows or is_told(core, read_statements(every, tokenizer), tokenizer)
     return by_rows or spells_out(question, (source.text for source in near_sources(sources)))
 

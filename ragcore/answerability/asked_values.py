@@ -7,13 +7,13 @@ called after it. What is said of other things, in the next row, is no answer.
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from functools import cache
 
 from ragcore.extractive.sentences import Statement, read_statements
 from ragcore.ports import Tokenizer
 from ragcore.text.across_words import covered_across
-from ragcore.text.asked_property import asked_column, speaks_of
+from ragcore.text.asked_property import asked_column, asked_role, speaks_of
 from ragcore.text.codes import codes_in, without_codes
 from ragcore.text.matching import keywords
 from ragcore.text.normalise import nfkc
@@ -25,6 +25,7 @@ from ragcore.types import Source
 
 NEIGHBOURS = 2  # sentences on each side that may name what a sentence is about
 MOSTLY = 0.6  # share of the words of the subject that a text which is about it has
+HAN_BEGIN = 2  # characters of an office that also name its deed
 _TOKEN = re.compile(r"[A-Za-z0-9][\w./-]*|[\u4e00-\u9fff]+")
 
 
@@ -42,6 +43,8 @@ def missing_kinds(
             return []
         if any(map(kind.is_told, map(_with_sections, about) if about else near)):
             return []
+        if any(map(kind.is_told, _lines_about(kind.without(question), sources, tokenizer))):
+            return []
     return kinds
 
 
@@ -55,6 +58,24 @@ def lacks_column(question: str, sources: Sequence[Source], *, tokenizer: Tokeniz
     texts = (f"{_headings(statement)}\n{statement.text}" for statement in about)
     is_said = any(speaks_of(text, column, tokenizer, is_record=True) for text in texts)
     return bool(about) and all(statement.is_row for statement in about) and not is_said
+
+
+def lacks_role(question: str, sources: Sequence[Source], known_terms: Collection[str], *, tokenizer: Tokenizer) -> bool:
+    """Whether the holder of an office is asked for, which no passage names, and the sources speak of the place only.
+
+    `known_terms`: those of the question that some passage has.
+    """
+    asked = asked_role(question)
+    if asked is None or not known_terms or not {asked[0], *tokenizer.terms(asked[0])}.isdisjoint(known_terms):
+        return False
+    about = [s for s in read_statements(sources, tokenizer) if asked[1].lower() in f"{_headings(s)}\n{s.text}".lower()]
+    deed = asked[0][:HAN_BEGIN] if not asked[0].isascii() else asked[0].removesuffix("s")[:-2]  # 创办, "found"
+    texts = [statement.text for statement in about]
+    return bool(about) and not any(
+        re.search(rf"(?<![A-Za-z]){re.escape(deed)}", text, re.IGNORECASE)
+        or speaks_of(text, asked[0], tokenizer, is_record=True)
+        for text in texts
+    )
 
 
 def statements_about(subject: str, sources: Sequence[Source], *, tokenizer: Tokenizer) -> list[Statement]:
@@ -74,6 +95,12 @@ def statements_about(subject: str, sources: Sequence[Source], *, tokenizer: Toke
     near = _mostly_named(_without(subject, codes), [places[at] for at in about], tokenizer)
     chosen = [about[at] for at in near] or (about if codes else [])
     return [statements[at] for at in chosen]
+
+
+def _lines_about(subject: str, sources: Sequence[Source], tokenizer: Tokenizer) -> list[str]:
+    """The lines of the sources that name most of a subject, as written: sentences leave out <a.lindt@example.org>."""
+    lines = [line for source in sources for line in source.text.splitlines() if "@" in line]
+    return [lines[at] for at in _mostly_named(subject, lines, tokenizer)]
 
 
 def _without(subject: str, codes: Sequence[str]) -> str:

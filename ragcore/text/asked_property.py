@@ -36,6 +36,16 @@ _SUPPORT = re.compile(
 _SUPPORT_CHINESE = re.compile(
     rf"(?:支持|兼容|适配|適配)(?:接|用|连接|使用|外接)?(?!的)([A-Za-z][\w-]*[A-Za-z]|[{CJK}]{{2,4}}?)(?:[吗嗎么]|\W*\Z)"
 )
+# who holds an office: "name of the buyer at Lindt", 昇辉的采购员叫什么
+_ROLE = re.compile(
+    r"\b(?:names? of|who(?:'s| is| are| was)?) (?:the |our |their )?(?:[\w-]+ ){0,2}?"
+    r"(?P<role>(?-i:[a-z-]+)(?:ers?|ors?|ists?|ants?)|chief|contact)"
+    r" (?:at|of|in|from|for) (?:the |our )?(?P<thing>[\w.-]+(?: (?-i:[A-Z])[\w.-]*)*)",
+    re.IGNORECASE,
+)
+_ROLE_CHINESE = re.compile(
+    rf"(?P<thing>[\w.-]+?|[{CJK}]{{2,8}}?)的(?P<role>[{CJK}]{{1,4}}[员人长理师主任管])(?:是|叫|姓)(?:谁|誰|什么|啥)"
+)
 _ASKS = re.compile(r"\b(?:what|which|who|whose|how|why|when|where|is|are|do|does|did|can|list|name)\b", re.IGNORECASE)
 _CHINESE = re.compile(rf"([{CJK}]{{2}})(?:一[天月年次晚]|每[天月年次晚])(?:是|有)?多少")
 # says how a value is given, not of what
@@ -77,6 +87,13 @@ def asked_support(question: str) -> str:
     plain = nfkc(question)
     match = _SUPPORT.search(plain) or _SUPPORT_CHINESE.search(plain)
     return "" if match is None or _GENERIC.fullmatch(match[1]) else match[1]
+
+
+def asked_role(question: str) -> tuple[str, str] | None:
+    """The office whose holder a question asks for, in lower case, and where it is held; None for other questions."""
+    plain = nfkc(question)
+    match = _ROLE.search(plain) or _ROLE_CHINESE.search(plain)
+    return (match["role"].lower(), match["thing"]) if match else None
 
 
 def _telling(text: str) -> list[str]:

@@ -74,6 +74,23 @@ _SHORT_YEAR = re.compile(r"(?<!\d)(\d\d)年(?=\d{1,2}月)")
 _ANY_YEAR = re.compile(rf"(?<!\d)({_YEAR})(?!\d)")
 _YEARS = re.compile(rf"(?<!\d)({_YEAR})\s?[年]?\s?[-–—~至到]\s?({_YEAR})(?!\d)")
 
+_MEETING = re.compile(
+    r"会(?!计|员|签)|會(?!計|員|簽)|评审|評審|纪要|紀要|\b(?:meetings?|minutes|calls?|sessions?|reviews?|workshops?|boards?|committees?)\b",
+    re.IGNORECASE,
+)
+_NEXT = re.compile(
+    r"下一?[次回场場届]|\bnext (?:\w+ ){0,2}(?:meeting|call|session|review|workshop|board|time|date|one)\b"
+    r"|\bnext(?: on\b|\s?:)|\b(?:meets?|meeting) again\b",
+    re.IGNORECASE,
+)
+# a heading, a line that begins with a date or is the one for it, a title or file name
+_HEAD_LINE = re.compile(
+    r"[#*_>\s-]{0,6}(?:\d|(?:会议|會議|开会|開會)?(?:时间|時間|日期)|(?:date|held|when|time|on|subject|meeting|minutes)\b"
+    rf"|{_MONTH_EN}\s)|\s?#|(?!\s{{0,3}}[|-]).{{0,60}}\Z",
+    re.IGNORECASE,
+)
+_TIME_ASKED = re.compile(r"几点|幾點|什么时候|什麼時候|何时|何時|在哪|\b(?:what time|when|where)\b", re.IGNORECASE)
+
 
 @dataclass(frozen=True, slots=True)
 class NamedDate:
@@ -164,6 +181,23 @@ def dates_not_in(dates: Iterable[NamedDate], texts: Sequence[str]) -> list[Named
     listed = list(dates)
     dates_of_texts = {told_date for text in texts for told_date in dates_told(text)} if listed else set()
     return [date for date in listed if not any(date.is_told_by(told_date) for told_date in dates_of_texts)]
+
+
+def asks_of_meeting(question: str) -> bool:
+    """Whether a question is about a meeting that was held, and not about the time of one."""
+    plain = nfkc(question)
+    return _MEETING.search(plain) is not None and not (_NEXT.search(plain) or _TIME_ASKED.search(plain))
+
+
+def is_of_meeting(title: str, text: str) -> bool:
+    """Whether a text is of the minutes of a meeting, by its title or since it tells of the next one."""
+    return _MEETING.search(nfkc(title)) is not None or _NEXT.search(nfkc(text)) is not None
+
+
+def lines_of_holding(text: str) -> str:
+    """The lines of minutes that say when a meeting was held: not its next time, nor when something is due."""
+    lines = nfkc(text).splitlines()
+    return "\n".join(line for line in lines if _HEAD_LINE.match(line) and not _NEXT.search(line))
 
 
 def _date(match: re.Match[str]) -> NamedDate:

@@ -37,7 +37,7 @@ def unknown_places(
         return []
     whole = "\n".join(texts).lower()
     words = frozenset(tokenizer.words(whole))
-    return [name for name in names if not _is_known(name, whole, words | frozenset(known_terms), tokenizer)]
+    return [name for name in names if not is_known_name(name, whole, words | frozenset(known_terms), tokenizer)]
 
 
 def _names(question: str, tokenizer: Tokenizer) -> Iterator[str]:
@@ -65,11 +65,16 @@ def _before(words: Sequence[str], at: int) -> str:
     return name
 
 
-def _is_known(name: str, whole: str, words: frozenset[str], tokenizer: Tokenizer) -> bool:
-    """`whole`: the texts in lower case; `words`: theirs, and those of the question that some passage has."""
+def is_known_name(name: str, whole: str, words: frozenset[str], tokenizer: Tokenizer) -> bool:
+    """Whether a text has a name, one in the other language, or one from which it is a slip.
+
+    A name of several words in the other language needs all of them.
+
+    `whole`: the texts in lower case; `words`: theirs, and those of the question that some passage has."""
     if name.lower() in whole or not words.isdisjoint((*tokenizer.terms(name), *tokenizer.words(name))):
         return True
-    if any(entry.share_in(whole, words) for entry in _across(name, tokenizer)):
+    across = _across(name, tokenizer)
+    if across and all(entry.share_in(whole, words) for entry in across):
         return True
     return len(name) >= SLIP_LETTERS and any(likeness(stem(name.lower()), word) >= LIKE_WORD for word in words)
 

@@ -4,7 +4,7 @@ from datetime import date
 
 import pytest
 
-from chat.answering.answerability import lacks_date
+from chat.answering.lacking import lacks_date
 from ragcore.types import Passage, Source
 
 TODAY = date(2026, 11, 28)
@@ -73,3 +73,33 @@ def test_any_source_may_be_of_the_date():
 def test_what_holds_now_holds_in_this_year():
     assert lacks("price list 2027 drive motor", PRICES)
     assert not lacks("price list 2027 drive motor", PRICES, today=date(2027, 1, 2))
+
+
+WEEKLY = (
+    "Pump project weekly",
+    "# Pump project weekly\n\nDate: 12 May 2026, 14:00\n\n| Task | Due |\n| --- | --- |\n| Seal | 19 May |\n\n"
+    "Next meeting: 19 May, same room.",
+)
+周会 = (
+    "水泵项目周会记录",
+    "# 水泵项目周会记录\n\n时间：2026 年 5 月 12 日\n\n- 决议 2：密封圈 5 月 19 日前换掉。\n\n"
+    "下次会议：5 月 19 日 14:00。",
+)
+
+
+@pytest.mark.parametrize(
+    ("question", "minutes", "is_lacking"),
+    [
+        ("what was decided in the meeting of 19 May", WEEKLY, True),
+        ("minutes of 19 May pump weekly meeting", WEEKLY, True),
+        ("what was decided in the meeting of 12 May", WEEKLY, False),
+        ("when is the next meeting, 19 May?", WEEKLY, False),
+        ("5月19号那次周会定了些什么", 周会, True),
+        ("5月26日周会的纪要", 周会, True),
+        ("5月12号周会定了什么", 周会, False),
+        ("5月的周会定了什么", 周会, False),
+        ("5月19日的会几点开", 周会, False),
+    ],
+)
+def test_minutes_are_of_the_day_on_which_people_met(question, minutes, is_lacking):
+    assert lacks(question, minutes) is is_lacking

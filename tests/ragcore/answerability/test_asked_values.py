@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from ragcore.answerability.asked_values import lacks_column, missing_kinds, statements_about
+from ragcore.answerability.asked_values import lacks_column, lacks_role, missing_kinds, statements_about
 from ragcore.text.glossary import CedictGlossary
 from ragcore.text.tokenise import JiebaTokenizer
 from ragcore.types import Passage, Source
@@ -118,3 +118,63 @@ def test_further_words_narrow_what_is_said_of_a_code(tokenizer):
 )
 def test_rows_of_a_thing_lack_a_column_that_none_has(question, lacks, tokenizer):
     assert lacks_column(question, sources(PARTS, SEAL, 零件), tokenizer=tokenizer) is lacks
+
+
+STAFF = """| Name | Room | Task |
+| --- | --- | --- |
+| Ada Lindt | 12 | supports the pump line |
+| Orla Quist | 14 | calls dealers, 0471 556 210 |
+"""
+人员 = """| 姓名 | 工作 | 电话 |
+| --- | --- | --- |
+| 卢一舟 | 射频 | |
+| 贺兰青 | 采购 | 13700001122 |
+"""
+RELEASE = (
+    "# Tool 4.2.1\n\nReleased: 3 March 2025. Update while the pump rests. Close the lid.\n\n"
+    "It takes long. 5.0.0 is in planning."
+)
+
+
+@pytest.mark.parametrize(
+    ("question", "text", "kinds"),
+    [
+        ("phone number of Ada Lindt", STAFF, ["phone number"]),  # her neighbour has one
+        ("mobile number of Orla Quist", STAFF, []),
+        ("email of Ada Lindt", STAFF, ["e-mail address"]),
+        ("卢一舟的手机号发我一下", 人员, ["phone number"]),
+        ("贺兰青的电话号码", 人员, []),
+        ("贺兰青的邮箱是什么", 人员, ["e-mail address"]),
+        (
+            "phone number of Ada Lindt",
+            "Ada Lindt is on call.\n\nSent: Monday 11 May 2026 09:12 +0200",
+            ["phone number"],
+        ),
+        ("phone number of Ada Lindt", "Ada Lindt: extension 412.", []),
+        ("email of Ada Lindt", "From: Ada Lindt <a.lindt@norvex.example>\n\nGood morning, the lid is here.", []),
+        ("when will tool 5.0.0 be released", RELEASE, ["date"]),
+        ("when is 5.0.0 due", RELEASE, ["date"]),
+        ("when was tool 4.2.1 released", RELEASE, []),
+        ("5.0.0哪天发布", RELEASE, ["date"]),
+    ],
+)
+def test_the_number_or_date_of_another_is_none(question, text, kinds, tokenizer):
+    assert missing(question, [text], tokenizer, near=[text]) == kinds
+
+
+@pytest.mark.parametrize(
+    ("question", "is_lacking"),
+    [
+        ("whats the name of the buyer at Norvex we talk to", True),
+        ("who is the plant manager at Norvex?", True),
+        ("Norvex的采购员叫什么", True),
+        ("what is the name of the founder of Norvex", False),
+        ("who is the chairman of Norvex", False),  # some passage has the word
+        ("who is Norvex", False),
+    ],
+)
+def test_the_holder_of_an_office_that_nothing_names_is_lacking(question, is_lacking, tokenizer):
+    texts = sources(
+        "Norvex Cameras signed on 9 March. Norvex was founded by Ida Holm in 1998.", "The canteen opens at 11."
+    )
+    assert lacks_role(question, texts, {"norvex", "chairman", "name"}, tokenizer=tokenizer) is is_lacking
