@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from itertools import takewhile
 
 from ragcore.extractive.choice import prefer_full_coverage
+from ragcore.extractive.column_groups import is_asked_by_group
 from ragcore.extractive.formatting import Wording, cite, join_cited, supplement, table
-from ragcore.extractive.lookup_table import is_asked_by_group
 from ragcore.extractive.sentence_model import SentenceFeatures, chances_of, refers_back
 from ragcore.extractive.sentences import Statement
 from ragcore.ports import FloatArray, Tokenizer

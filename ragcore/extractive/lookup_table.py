@@ -7,8 +7,8 @@ import re
 from collections import Counter
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
-from functools import cache
 
+from ragcore.extractive.column_groups import is_asked_by_group
 from ragcore.extractive.row_question import (
     NEGATED,
     RowQuestion,
@@ -24,7 +24,6 @@ from ragcore.ports import Tokenizer
 from ragcore.text.amount_ranges import covers
 from ragcore.text.scripts import CJK
 from ragcore.text.tokenise import stop_words
-from ragcore.text.word_lists import beginnings, read_lines
 
 VALUE_CHARACTERS = 16  # of a cell that may be the value of a kind: "Oslo", "in work"
 MOST_ALIKE = 3  # rows that a question names in the same words
@@ -166,7 +165,7 @@ class LookupTable:
 
     def shown(self, rows: Sequence[int], question: RowQuestion) -> TableRows:
         """These rows in the columns that identify them and those that were asked for; all columns where none was."""
-        requested = self._columns_asked(question)
+        requested = self.columns_asked(question)
         if len(rows) == 1 and len(requested) < question.parts:
             requested = set()  # several things are asked, and one column alone would be half of an answer
         matching = {
@@ -176,7 +175,7 @@ class LookupTable:
         return self.cut(rows, sorted(matching | ({0, *requested} if requested else set(whole))))
 
     def asks_column(self, question: RowQuestion, passed: Collection[int] = ()) -> bool:  # behind the first one
-        return bool(self._columns_asked(question).difference(passed))
+        return bool(self.columns_asked(question).difference(passed))
 
     def cut(self, rows: Sequence[int], columns: Sequence[int]) -> TableRows:
         """These rows in these columns."""
@@ -260,7 +259,7 @@ class LookupTable:
     def holds_cell(self, question: RowQuestion) -> bool:
         """Whether a row with the question's code or amount has the column that is asked for."""
         rows = self.named(question)
-        if not rows or not self._columns_asked(question):
+        if not rows or not self.columns_asked(question):
             return False
         if self._is_listed(question):
             return True
@@ -342,7 +341,7 @@ class LookupTable:
         """Whether the question names what a column stands for."""
         return any(word in text for text in self.legend.values() for word in question.listed)
 
-    def _columns_asked(self, question: RowQuestion) -> set[int]:
+    def columns_asked(self, question: RowQuestion) -> set[int]:
         """Columns behind the first one whose head the question names, or a word for what it holds."""
         behind = range(1, len(self.head))
         if asks_change(question.text):
@@ -380,15 +379,3 @@ def _legend(heads: Sequence[str], texts: Sequence[str]) -> dict[int, str]:
             if match := next(filter(None, map(pattern.search, map(plain, texts))), None):
                 legend[at] = match[1]
     return legend
-
-
-def is_asked_by_group(question: str, head: str) -> bool:
-    """Whether the question has a word for what a column with this head holds."""
-    return any(asking.search(question) and heads.search(head) for asking, heads in _column_groups())
-
-
-@cache
-def _column_groups() -> tuple[tuple[re.Pattern[str], re.Pattern[str]], ...]:
-    """Of each line of the data file the words of questions and those of heads."""
-    lines = (line.split("|") for line in read_lines("ragcore.extractive", "column_words.txt"))
-    return tuple((beginnings(asking), beginnings(heads)) for asking, heads in lines)

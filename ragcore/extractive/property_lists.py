@@ -11,7 +11,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
 
-from ragcore.extractive.lookup_table import LookupTable, TableRows, is_asked_by_group
+from ragcore.extractive.column_groups import is_asked_by_group
+from ragcore.extractive.lookup_table import LookupTable, TableRows
 from ragcore.extractive.property_names import named_column
 from ragcore.extractive.row_question import RowQuestion, asks_rows
 from ragcore.extractive.row_selection import asks_selection

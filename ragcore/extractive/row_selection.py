@@ -13,8 +13,9 @@ from dataclasses import dataclass
 from functools import cache
 
 from ragcore.extractive.cell_numbers import Measure, column_measures, measures_in
+from ragcore.extractive.column_groups import is_asked_by_group
 from ragcore.extractive.extremes import ASKS_ELSE, ASKS_WHICH, BestOrWorst, Extreme, extremes, whole_words
-from ragcore.extractive.lookup_table import LookupTable, is_asked_by_group
+from ragcore.extractive.lookup_table import LookupTable
 from ragcore.extractive.number_columns import Selection, kind_of, number_columns
 from ragcore.extractive.property_names import properties_in
 from ragcore.extractive.row_question import RowQuestion, asks_rows, plain

@@ -90,7 +90,7 @@ def standalone_by_rules(question: Question, tokenizer: Tokenizer) -> Standalone:
 def _spoken(question: Question, most: int) -> list[tuple[str, str]]:
     """The latest turns as (question, answer), oldest first; questions with single spaces, which forms take over."""
     turns = question.history[-most:] if most else ()
-    return [(message_question(normalise_query(turn.question)), turn.answer) for turn in turns]
+    return [(message_question(normalise_query(turn.understood or turn.question)), turn.answer) for turn in turns]
 
 
 def topics(turns: Sequence[tuple[str, str]], tokenizer: Tokenizer) -> list[str]:
@@ -106,6 +106,18 @@ def names_of(text: str, tokenizer: Tokenizer) -> list[str]:
     return [
         m.text for m in mentions if m.is_name or m.kind == "person" or any(c.isascii() and c.isalnum() for c in m.text)
     ]
+
+
+def thread_subject(question: Question, tokenizer: Tokenizer) -> str:
+    """What the last question is about, for a question that names nothing of its own; "" without turns.
+
+    A name or code of the last question in its standalone form, otherwise what has most attention.
+    """
+    turns = _spoken(question, EARLIER_TURNS)
+    if not turns:
+        return ""
+    last = _understood(turns, tokenizer)
+    return next((text for text in (*names_of(last, tokenizer), *topics(turns, tokenizer)) if text), "")
 
 
 def _resolve(text: str, turns: Sequence[tuple[str, str]], tokenizer: Tokenizer) -> Resolution:
