@@ -7,6 +7,7 @@ before does not answer is asked as it was written.
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 from functools import partial
 
@@ -27,6 +28,7 @@ from ragcore.types import Passage
 from ragcore.types.answering import AnswerState
 from ragcore.understanding.standalone import names_of, thread_subject
 
+_THAT_EDITION = re.compile(r"^(?:那|这|該|该|此)(?:一)?[个個份款]?(?:版本|版|型号|型號|文件|文档)(?:的|里|中)?")
 MOST_PASSAGES = 60  # of one document
 MOST_COLUMNS = 60  # of a follow-up that may lack its subject
 
@@ -42,21 +44,28 @@ async def retrieve_in_thread(
     if files is not None or not context.cited_chunks or model_registry.chat_model() is not None:
         return await plain(state)
     if text := await _question_of_row(context, state):
-        return await plain(replace(state, standalone=text))
+        return await _retrieve_within(context, ports, replace(state, standalone=text))
     text = await run_cpu(_with_subject, context, state)
     if not text:
         return await plain(state)
-    carried = await plain(replace(state, standalone=text))
-    verdict = await _verdict_in_focus(context, ports, carried)
-    if verdict is None or not verdict.is_answerable:
-        return await plain(state)
-    written = await plain(state)
-    other = await _verdict_in_focus(context, ports, written)
-    if other is None:
-        other = await _verdict(context, ports, written)
-        if other.is_answerable and other.most_confidence >= verdict.most_confidence:
-            return written
-    return carried
+    carried, written = await plain(replace(state, standalone=text)), await plain(state)
+    with_subject, alone = await _verdict(context, ports, carried), await _verdict(context, ports, written)
+    if not with_subject.is_answerable or (alone.is_answerable and not await run_cpu(_is_in_focus, context, carried)):
+        return written
+    is_elsewhere = alone.is_answerable and not await run_cpu(_is_in_focus, context, written)
+    return written if is_elsewhere and alone.most_confidence >= with_subject.most_confidence else carried
+
+
+async def _retrieve_within(context: AnswerContext, ports: AnswerPorts, state: AnswerState) -> Preparation:
+    """Sources from the document that the answer before cited first, or from those that the filters name."""
+    filters = context.request.filters
+    if filters.names_documents:
+        return await retrieve(context, ports, state)
+    request = replace(context.request, filters=replace(filters, documents=context.cited_before[:1]))
+    narrowed = replace(ports, context=replace(context, request=request))
+    preparation = await retrieve(narrowed.context, narrowed, state)
+    ports.is_context_reported |= narrowed.is_context_reported
+    return preparation
 
 
 async def _question_of_row(context: AnswerContext, state: AnswerState) -> str:
@@ -80,17 +89,16 @@ def _with_subject(context: AnswerContext, state: AnswerState) -> str:
     if not subject or subject.lower() in text.lower():
         return ""
     if language_of(text) == "zh":
-        return f"{subject}{text}"
+        return f"{subject}{_THAT_EDITION.sub('', text)}"
     return f"{text.rstrip(' ?.!')} for {subject}?"
 
 
-async def _verdict_in_focus(context: AnswerContext, ports: AnswerPorts, preparation: Preparation) -> Verdict | None:
-    """The verdict on sources of which the best one belongs to the answer before; None for others."""
+def _is_in_focus(context: AnswerContext, preparation: Preparation) -> bool:
+    """Whether the best source belongs to the answer before."""
     sources = preparation.state.sources
-    focus = context.cited_before[:1] and await run_cpu(focus_documents, context)
-    if not sources or min(sources, key=lambda source: source.number).passage.document not in focus:
-        return None
-    return await _verdict(context, ports, preparation)
+    if not sources:
+        return False
+    return min(sources, key=lambda source: source.number).passage.document in focus_documents(context)
 
 
 async def _verdict(context: AnswerContext, ports: AnswerPorts, preparation: Preparation) -> Verdict:

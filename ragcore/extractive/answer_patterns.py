@@ -94,7 +94,15 @@ _ANY_ACTION = frozenset(
 )
 Extent = Literal["choice", "each", "reason", "summary", "several"]
 _SUMMARY = re.compile(
-    r"总结|總結|概括|归纳|歸納|概述|综述|綜述|\b(?:summari[sz]e|summary|sum up|recap|outline|overview)\b", re.IGNORECASE
+    r"总结|總結|概括|归纳|歸納|概述|综述|綜述|梗概|大意|大概(?:内容|意思)"
+    r"|(?:简单|簡單|简要|簡要|简短|簡短|大概|大致|粗略)(?:地|的)?(?:说|說|讲|講|介绍|介紹|描述|汇报|匯報|理)"
+    r"|(?:给|給|跟|向|和)(?:领导|領導|老板|老闆|客户|客戶|大家|他们|同事)(?:简单|简要)?(?:做个|作个)?(?:汇报|匯報|交代)"
+    r"|(?:说说|說說|讲讲|講講)(?:看|吧)?(?=[，,。！!？?]|\Z)|(?:主要|大概|到底)(?:讲|講|说|說)(?:了|的)?(?:些|是)?(?:什么|什麼|啥)"
+    r"|[三两兩几幾]句话|三言两语"
+    r"|\b(?:summari[sz]e|summary|(?:sum|summing)(?: \w+)? up|recap|outline|overview|gist|nutshell|tl;?dr|boil (?:\w+ )?down"
+    r"|(?:key|main) (?:points|takeaways|messages?)|takeaways?|brief me|in (?:a few|two|three|four|five|a couple of)"
+    r" (?:short )?(?:sentences|lines|words|points)|in short|in brief)\b",
+    re.IGNORECASE,
 )
 _CHOICE = re.compile(
     r"比较|比較|对比|對比|更[高低早晚大小多少长長短]"

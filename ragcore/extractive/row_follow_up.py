@@ -29,6 +29,7 @@ MOST_HEADS = 2
 _MARKER = re.compile(r"\s?\[\d+\]")
 _ROW = re.compile(r"(?P<key>[^·|:：\n]{1,60}) · (?P<cells>[^·:：\n]{1,40}[:：][^\n]*)")
 _CELL = re.compile(r"[^·:：\n]{1,40}[:：]\s?")
+_PRONOUN = frozenset({"i"})  # a single letter is a code, and so is "I"
 _DIGIT = re.compile(r"\d")
 
 
@@ -52,10 +53,23 @@ def question_of_row(question: str, answer: str, statements: Sequence[Statement],
             return ""
     if not 0 < len(columns) <= MOST_HEADS:
         return ""
-    key, heads = table.members[at].cells[0], [table.head[column] for column in columns]
+    key, heads = _name(table, at), [table.head[column] for column in columns]
     if language_of(question) == "zh":
         return f"{key}的{'和'.join(heads)}是什么"
     return f"what is the {' and the '.join(heads)} of {key}?"
+
+
+def _name(table: LookupTable, at: int) -> str:
+    """What a row is called: its first cell, with the first other one that tells it from rows of the same name."""
+    same = [row for row in range(len(table.cells)) if row != at and table.cells[row][0] == table.cells[at][0]]
+    others = (
+        column
+        for column in range(1, len(table.head))
+        if same and table.cells[at][column] not in {"", *(table.cells[row][column] for row in same)}
+    )
+    column = next(others, None)
+    cells = table.members[at].cells
+    return cells[0] if column is None else f"{cells[0]} {cells[column]}"
 
 
 def _row_of_answer(answer: str, statements: Sequence[Statement]) -> tuple[list[Statement], int, frozenset[int]] | None:
@@ -79,7 +93,7 @@ def _row_of_answer(answer: str, statements: Sequence[Statement]) -> tuple[list[S
 def _names_another(question: str, row_question: RowQuestion, table: LookupTable, at: int) -> bool:
     """Whether a question names a thing that is not in this row: another code, name or row."""
     own = " ".join((*table.cells[at], *table.heads))
-    if not row_question.codes <= frozenset(codes_of(own)) | table.about:
+    if not row_question.codes - _PRONOUN <= frozenset(codes_of(own)) | table.about:
         return True
     if any(name.lower() not in own for name in capital_names(nfkc(question))):
         return True
