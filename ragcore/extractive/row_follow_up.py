@@ -121,7 +121,11 @@ def _other_words(question: str, table: LookupTable, at: int, columns: Sequence[i
     known = table.words[at] | table.about | frozenset().union(*table.head_words) | stop_words()
     names = " ".join((*table.heads, *table.cells[at]))
     words = {word for word in RowQuestion.of(text, tokenizer).words if word not in known and word not in names}
-    return {word for word in words if not any(word in entry for entry in _words("refers") | _words("former"))}
+    return {
+        word
+        for word in words
+        if not any(word in entry for entry in _words("refers") | _words("former") | _words("passed"))
+    }
 
 
 def _has(question: str, section: str) -> bool:

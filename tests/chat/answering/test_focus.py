@@ -10,7 +10,7 @@ import pytest
 from accounts.selectors import scope_for
 from chat.answering import answerability
 from chat.models import Conversation, Message, MessageCitation
-from chat.selectors import documents_cited_before
+from chat.selectors import chunks_cited_before
 from knowledge.models import Chunk
 from knowledge.services import retrieval
 from ragcore.answerability.model import Answerability
@@ -156,9 +156,9 @@ def test_a_page_of_search_results_names_no_document(world, documents):
 
     for parent, expected in ((answered, ("loans",)), (listed, ("loans",)), (refused, ()), (None, ())):
         following = Message(conversation=conversation, parent=parent)
-        found = documents_cited_before(scope=scope_for(world.reader), message=following)
-        assert found == tuple(documents[name] for name in expected)
-    assert documents_cited_before(scope=scope_for(world.owner), message=listed) == ()  # of somebody else
+        found = chunks_cited_before(scope=scope_for(world.reader), message=following)
+        assert tuple(document for document, _chunk in found) == tuple(documents[name] for name in expected)
+    assert chunks_cited_before(scope=scope_for(world.owner), message=listed) == ()  # of somebody else
 
 
 def message(conversation, status, document, parent=None):
