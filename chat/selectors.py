@@ -185,8 +185,8 @@ def citations_of(*, message: Message) -> QuerySet[MessageCitation]:
     return message.citations.select_related("document", "version", "chunk").order_by("number")
 
 
-def documents_cited_before(*, scope: Scope, message: Message) -> tuple[int, ...]:
-    """Ids of the documents that the last answer before a turn of this person points to, the first one first.
+def chunks_cited_before(*, scope: Scope, message: Message) -> tuple[tuple[int, int], ...]:
+    """Ids of document and chunk of the citations of the last answer before a turn of this person, in their order.
 
     A page of search results points to none, and the answer before it counts; nothing older does.
     """
@@ -198,7 +198,7 @@ def documents_cited_before(*, scope: Scope, message: Message) -> tuple[int, ...]
             break
         if row[0] not in ("search_results", "refused"):
             cited = MessageCitation.objects.filter(message=earlier, cited=True).order_by("number")
-            return tuple(dict.fromkeys(cited.values_list("document_id", flat=True)))
+            return tuple(cited.values_list("document_id", "chunk_id"))
         earlier = row[1]
     return ()
 

@@ -91,6 +91,7 @@ class GenerationRequest:
     is_thorough: bool = False  # a model that can think before it writes does so at length
     further_sources: tuple[Source, ...] = ()  # see AnswerState
     whole_versions: frozenset[int] = frozenset()  # of documents all of whose tables are among the sources
+    is_follow_up: bool = False  # it takes its subject from its conversation, and its answer is short
     earlier_question: str = ""  # the question behind the one before it, in a conversation; only quoted answers have it
     parts: tuple[AnswerPart, ...] = ()  # in place of one answer from all sources; only quoted answers have them
 

@@ -21,7 +21,7 @@ from chat.answers.approval import any_approved
 from chat.attachments.search import Attached, attached_load
 from chat.concurrency.executors import run_db
 from chat.models import Conversation, Message
-from chat.selectors import documents_cited_before
+from chat.selectors import chunks_cited_before
 from chat.types import AnswerRequest, EventSink
 from knowledge.search_profile import is_lexicon_on
 from knowledge.selectors.lexicon import lexicon_of_person
@@ -117,6 +117,7 @@ class AnswerContext:
     attached: Attached | None = None  # passages of the files of this conversation
     summary: str = ""  # of turns that are too old for the history
     cited_before: tuple[int, ...] = ()  # documents of the answer before this turn, the first cited one first
+    cited_chunks: tuple[int, ...] = ()  # the passages of that answer, in the order of its citations
     may_be_approved: bool = True  # False: the tenant has no approved answer at all
     has_facts: bool = False  # whether the tenant has any
 
@@ -160,6 +161,7 @@ async def build_context(
         lexicon=loaded.lexicon,
         summary=message.conversation.summary,
         cited_before=loaded.cited_before,
+        cited_chunks=loaded.cited_chunks,
         may_be_approved=loaded.may_be_approved,
         has_facts=loaded.has_facts,
     )
@@ -175,6 +177,7 @@ class _Loaded:
     attached: Attached | None
     lexicon: Lexicon | None
     cited_before: tuple[int, ...]
+    cited_chunks: tuple[int, ...]
     may_be_approved: bool
     has_facts: bool
 
@@ -182,9 +185,10 @@ class _Loaded:
 def _load(*, scope: Scope, user: User, request: AnswerRequest, message: Message) -> _Loaded:
     """All of it on one connection."""
     attached, config = None, resolve_answer_config(scope=scope, request=request)
-    cited: tuple[int, ...] = ()
+    citations: tuple[tuple[int, int], ...] = ()
     if request.conversation_id is not None and message.parent_id is not None:
-        cited = documents_cited_before(scope=scope, message=message)
+        citations = chunks_cited_before(scope=scope, message=message)
+    cited = tuple(dict.fromkeys(document for document, _chunk in citations))
     if request.attachments or request.conversation_id is not None:  # nothing is attached to a conversation that is new
         attached = attached_load(
             scope=scope, keys=request.attachments, conversation_id=message.conversation_id, after=message.parent_id
@@ -196,6 +200,7 @@ def _load(*, scope: Scope, user: User, request: AnswerRequest, message: Message)
         attached=attached,
         lexicon=_lexicon(scope, request, config),
         cited_before=cited,
+        cited_chunks=tuple(chunk for _document, chunk in citations),
         may_be_approved=any_approved(tenant_id=scope.tenant_id),
         has_facts=any_facts(tenant_id=scope.tenant_id),
     )

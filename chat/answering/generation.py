@@ -74,6 +74,7 @@ async def generate(
         request,
         further_sources=tuple(further),
         whole_versions=state.whole_versions,
+        is_follow_up=bool(context.cited_before) and state.query != context.question.text,
         earlier_question=verdict.earlier_question,
     )
     if line:

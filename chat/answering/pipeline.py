@@ -37,7 +37,7 @@ from chat.answering.grounding import (
 )
 from chat.answering.metadata import SILENT_MODELS, add_metadata, asked_with, search_evidence
 from chat.answering.missing_remarks import missing_remark
-from chat.answering.preparation import Preparation, retrieve, understand
+from chat.answering.preparation import Preparation, understand
 from chat.answering.related import related_sources
 from chat.answering.retrieval import (
     SearchOutcome,
@@ -49,6 +49,7 @@ from chat.answering.retrieval import (
 from chat.answering.similar_questions import SimilarQuestions
 from chat.answering.stage_ports import AnswerPorts, report_context
 from chat.answering.streaming import DOUBTED, Draft
+from chat.answering.thread import retrieve_in_thread
 from chat.answering.whole_documents import sources_to_sum_up, summary_verdict
 from chat.answering.whole_editions import complete_editions
 from chat.answering.wide_judgement import judge_widely
@@ -101,7 +102,7 @@ async def compute_answer(context: AnswerContext, ports: AnswerPorts | None = Non
         files = await run_db(attached_subject, context, state) if context.attached is not None else None
         if files is None and context.has_facts:
             ports.facts = await run_db(answer_facts, context, state)
-        preparation = await retrieve(context, ports, state, files=files)
+        preparation = await retrieve_in_thread(context, ports, state, files=files)
         raise_if_degraded(context, preparation.state)
         draft, record = await answer_from_sources(context, ports, preparation)
         if draft.is_fallback:

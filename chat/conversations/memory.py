@@ -8,7 +8,7 @@ import re
 import uuid
 from collections.abc import AsyncIterator, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
-from dataclasses import asdict
+from dataclasses import asdict, replace
 
 from django.utils import timezone
 from redis.exceptions import RedisError
@@ -98,9 +98,12 @@ def _stored_turns(conversation_id: uuid.UUID, until: uuid.UUID) -> tuple[Turn, .
     rows = (
         Message.objects.filter(pk__in=path, state__in=(Message.State.DONE, Message.State.STOPPED))
         .order_by("-created")
-        .values_list("question", "answer")[:KEPT_TURNS]
+        .values_list("question", "answer", "metadata__understood")[:KEPT_TURNS]
     )
-    return tuple(Turn(question=question, answer=answer) for question, answer in reversed(rows))
+    return tuple(
+        Turn(question=question, answer=answer, understood=understood or "")
+        for question, answer, understood in reversed(rows)
+    )
 
 
 def history_window(
@@ -111,7 +114,7 @@ def history_window(
     The last turn always stays; before it the oldest are dropped first. Markers of earlier answers are taken out,
     because their numbers mean other sources now.
     """
-    plain = [Turn(question=turn.question, answer=_MARKER.sub("", turn.answer)) for turn in turns]
+    plain = [replace(turn, answer=_MARKER.sub("", turn.answer)) for turn in turns]
     tokens_free = budget_tokens - counter.count(fixed)
     window: list[Turn] = []
     for turn in reversed(plain):

@@ -228,7 +228,7 @@ async def _answer_and_store(
             user_id=user.pk, conversation_id=message.conversation_id, until=message.parent_id
         )
         record = await _store(message, await compute((*earlier, *request.history)), scope)
-        turn = Turn(question=message.question, answer=record.text)
+        turn = Turn(question=message.question, answer=record.text, understood=record.metadata.understood or "")
         try:
             await session_store(
                 user_id=user.pk, conversation_id=message.conversation_id, turns=[*earlier, turn], leaf=message.pk

@@ -80,7 +80,8 @@ QUESTION_WORD = (
 _PROCEDURE = re.compile(
     r"\bhow (?:do|can|to|should|would|does one|must)\b|\bwalk me through\b|\bsteps?\b|\bprocedure\b|\bwhat now\b"
     r"|\bwhat (?:do|should|must|can) (?:i|we) do\b|\bwhat to do\b"
-    r"|怎[么麼](?![样樣算是])|怎[样樣](?![的么麼])|如何|咋(?!回事)|流程|步[骤驟]|[哪几幾][几幾]?步",
+    r"|\bin (?:what|which) (?:order|sequence)\b|\b(?:order|sequence) (?:of|to follow)\b"
+    r"|怎[么麼](?![样樣算是])|怎[样樣](?![的么麼])|如何|咋(?!回事)|流程|步[骤驟]|[哪几幾][几幾]?步|(?<!优先)[顺順]序|次序",
     re.IGNORECASE,
 )
 _COURSE = re.compile(
@@ -94,7 +95,16 @@ _ANY_ACTION = frozenset(
 )
 Extent = Literal["choice", "each", "reason", "summary", "several"]
 _SUMMARY = re.compile(
-    r"总结|總結|概括|归纳|歸納|概述|综述|綜述|\b(?:summari[sz]e|summary|sum up|recap|outline|overview)\b", re.IGNORECASE
+    r"总结|總結|概括|归纳|歸納|概述|综述|綜述|梗概|大意|大概(?:内容|意思)"
+    r"|(?:简单|簡單|简要|簡要|简短|簡短|大概|大致|粗略)(?:地|的)?(?:说|說|讲|講|介绍|介紹|描述|汇报|匯報|理)"
+    r"|(?:给|給|跟|向|和)(?:领导|領導|老板|老闆|客户|客戶|大家|他们|同事)(?:简单|简要)?(?:做个|作个)?(?:汇报|匯報|交代)"
+    r"|(?:说说|說說|讲讲|講講)(?:看|吧)?(?=[，,。！!？?]|\Z)|(?:主要|大概|到底)(?:讲|講|说|說)(?:了|的)?(?:些|是)?(?:什么|什麼|啥)"
+    r"|[三两兩几幾]句话|三言两语"
+    r"|\b(?:summari[sz]e|summary|(?:sum|summing)(?: \w+)? up|recap|outline|overview|gist|nutshell|tl;?dr"
+    r"|boil (?:\w+ )?down|(?:key|main) (?:points|takeaways|messages?)|takeaways?|brief me"
+    r"|in (?:a few|two|three|four|five|a couple of)"
+    r" (?:short )?(?:sentences|lines|words|points)|in short|in brief)\b",
+    re.IGNORECASE,
 )
 _CHOICE = re.compile(
     r"比较|比較|对比|對比|更[高低早晚大小多少长長短]"

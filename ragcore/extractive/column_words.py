@@ -110,6 +110,14 @@ def is_asked_by_group(question: str, head: str) -> bool:
     return any(asking.search(question) and heads.search(head) for asking, heads in _column_groups())
 
 
+def without_asking_words(question: str, heads: Sequence[str]) -> str:
+    """The question without the words that ask for what columns with these heads hold."""
+    for asking, of_heads in _column_groups():
+        if any(map(of_heads.search, heads)):
+            question = asking.sub(" ", question)
+    return question
+
+
 @cache
 def _column_groups() -> tuple[tuple[re.Pattern[str], re.Pattern[str]], ...]:
     """Of each line of the data file the words of questions and those of heads."""

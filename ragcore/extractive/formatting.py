@@ -22,6 +22,7 @@ from ragcore.types import Language, Source
 WHOLE_ROWS = 12  # of a table in a summary; of a longer one the first FIRST_ROWS
 FIRST_ROWS = 5
 MOST_HAN = 0.05  # share of the letters of a text that is English all the same: a name, the head of a table
+MOST_SHORT = 2  # further points of a short answer
 NAME_COLUMNS = 24  # of a point's name that stands in front as a sentence of its own
 
 Script = Literal["zh", "zht", "en"]
@@ -233,6 +234,13 @@ def supplement(points: Sequence[Sequence[Statement]], words: Wording) -> str:
     """The block of further points under its heading; "" without any."""
     lines = "\n".join(f"- {join_cited(point, words)}" for point in points)
     return f"\n\n**{words.supplement}**\n\n{lines}" if lines else ""
+
+
+def with_short_supplement(blocks: Sequence[str], words: Wording) -> list[str]:
+    """The blocks of an answer with MOST_SHORT further points at most."""
+    head = f"\n\n**{words.supplement}**\n\n"
+    mark = "\n- "
+    return [mark.join(block.split(mark)[: 1 + MOST_SHORT]) if block.startswith(head) else block for block in blocks]
 
 
 def listing(items: Sequence[tuple[str, int]], words: Wording, *, numbered: bool) -> str:

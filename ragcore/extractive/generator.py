@@ -54,6 +54,7 @@ from ragcore.extractive.formatting import (
     summary_blocks,
     supplement,
     with_figure,
+    with_short_supplement,
     with_source_language,
     wording_for,
 )
@@ -172,6 +173,7 @@ class ExtractiveGenerator:
     ) -> list[str]:
         """The answer in the form that was asked for; a report unless it is to be short or close to the sources."""
         blocks = plain_quotes(question, self._answer(without_document_wish(question), request, statements, words))
+        blocks = with_short_supplement(blocks, words) if request.is_follow_up else blocks
         is_long = asks_document(question) and sum(map(len, blocks)) > POINTED_CHARACTERS
         if (is_long or request.style in ("simple", "precise")) and blocks:
             remark = [block for block in blocks[:1] if is_side_line(block, words)]

@@ -17,6 +17,7 @@ from ragcore.extractive.column_words import is_asked_by_group
 from ragcore.extractive.extremes import ASKS_ELSE, ASKS_WHICH, BestOrWorst, Extreme, extremes, whole_words
 from ragcore.extractive.lookup_table import LookupTable
 from ragcore.extractive.number_columns import Selection, kind_of, number_columns
+from ragcore.extractive.progress import Unfinished, unfinished_wish
 from ragcore.extractive.property_names import properties_in
 from ragcore.extractive.row_question import RowQuestion, asks_rows, plain
 from ragcore.extractive.sentences import Statement
@@ -143,7 +144,7 @@ class Limit:
         return is_same or (is_named and Measure(0, kind).is_like(self.amount))
 
 
-Wish = Extreme | BestOrWorst | Condition | Limit | Target
+Wish = Extreme | BestOrWorst | Condition | Limit | Target | Unfinished
 
 
 def asks_selection(question: str) -> bool:
@@ -175,6 +176,7 @@ def select_rows(
         return None
     familiar: list[tuple[float, Selection]] = []
     unknown: list[Selection] = []
+    in_progress: list[Selection] = []
     best = min((table.members[0].source for table in tables), key=lambda source: source.number).passage.version
     wishes: list[Wish] = list(_wishes(question.text))
     if asks_target(question.text) and (wish := target_wish(question.text)) is not None:
@@ -186,9 +188,14 @@ def select_rows(
             share = _share_known(question, table, wish_of_table.words, tokenizer)
             if share >= LEAST_KNOWN:
                 familiar.append((share, chosen))
+            elif isinstance(wish_of_table, Unfinished):
+                in_progress.append(chosen)
             elif _is_foreign(question, table):
                 unknown.append(chosen)
             break
+    of_best = [selection for selection in in_progress if selection.table.members[0].source.passage.version == best]
+    if not familiar and len(of_best) == 1:  # "what is still open" names no row, and the document says what it is about
+        return of_best[0]
     if familiar or not across:
         return max(familiar, key=lambda pair: pair[0])[1] if familiar else None
     unknown = [selection for selection in unknown if selection.table.members[0].source.passage.version == best]
@@ -238,6 +245,7 @@ def _wishes(question: str) -> tuple[Wish, ...]:
     wishes: list[Wish] = list(extremes(question))
     if asks_rows(question) or ASKS_WHICH.search(question):
         wishes += _conditions(question)[:1]
+        wishes += [wish] if (wish := unfinished_wish(question)) is not None else []
     if asks_rows(question) or _LISTS.search(question):
         wishes += _limits(question)
     return tuple(wishes)

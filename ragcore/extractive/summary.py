@@ -40,7 +40,11 @@ _OUTCOME = re.compile(
     r"|chosen|rejected|offered|solved|changed|rose|fell|increased|decreased|reduced|improved)\b",
     re.IGNORECASE,
 )
-_ABSTRACT = re.compile(r"(?:executive summary|abstract|summary|tl;?dr|摘要|概要|内容提要)\b[.:：]?", re.IGNORECASE)
+_ABSTRACT = re.compile(
+    r"(?:executive summary|abstract|summary|tl;?dr|in short|at a glance|short version"
+    r"|摘要|概要|内容提要|(?:事件|事故|项目|情况)?(?:概述|概况|简述))\b[.:：]?",
+    re.IGNORECASE,
+)
 _HEAD_FIELD = re.compile(
     r"(?:时间|時間|日期|地点|地點|主持人?|参会|參會|出席|缺席|请假|記錄|记录人?|作者|编制|審核|审核|版本|状态"
     r"|\b(?:authors?|reviewers?|chair|present|attendees|absent|minutes|status|version|owner|date|time|place))\s?[:：]",

@@ -16,6 +16,7 @@ from ragcore.types import Passage
 
 MOST_POINTS = 8
 BRIEF_POINTS = 5
+OPENING_CHARACTERS = 160  # of the text of a document, in which it says what it is
 LACKING = 4  # words of a wish for a summary of which one may stand in no title
 _NUMBERS = {"a": 1, "one": 1, "two": 2, "couple": 2, "three": 3, "four": 4, "few": 4, "five": 5, "six": 6}
 _NUMBERS |= {han: number for number, han in enumerate("一二三四五六七", 1)} | {"两": 2, "兩": 2, "几": 4, "幾": 4}
@@ -59,20 +60,23 @@ def is_same_text(one: Passage, other: Passage) -> bool:
 
 def wish_words(question: str, tokenizer: Tokenizer) -> set[str]:
     """What a wish for a summary says besides the wish itself: words without numbers, lengths and empty words."""
-    passed = stop_words().union(read_spaced_words("ragcore.extractive", "summary_words.txt"))
+    listed = read_spaced_words("ragcore.extractive", "summary_words.txt")
+    passed = stop_words().union(listed, *(tokenizer.words(word) for word in listed if word.isascii()))
     return {word for word in tokenizer.words(_LENGTH.sub(" ", question)) if word not in passed and not word.isdigit()}
 
 
 def names_document(
     question: str, passages: Sequence[Passage], tokenizer: Tokenizer, *, first: Passage | None = None
 ) -> bool:
-    """Whether title, headings and id of a document hold what a wish for a summary says besides the wish.
+    """Whether title, headings, id and first lines of a document hold what a wish for a summary says besides the wish.
 
-    Its codes and dates may stand in the first passage, too. `passages`: those of the document that were found, in
+    Its codes and dates may stand anywhere in the first passage. `passages`: those of the document that were found, in
     reading order; `first`: of the document, where it may not be among them.
     """
     names = "\n".join(f"{passage.title} {' '.join(passage.heading_path)} {passage.external_id}" for passage in passages)
-    begins, plain = f"{names}\n{(first or passages[0]).text}", nfkc(question)
+    opening = (first or passages[0]).text
+    begins, plain = f"{names}\n{opening}", nfkc(question)
+    names = f"{names}\n{opening[:OPENING_CHARACTERS]}"
     mentions, codes = date_mentions(plain), codes_in(question)
     if without_codes(codes, begins) or dates_not_in([mention.date for mention in mentions], [begins]):
         return False

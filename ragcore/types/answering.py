@@ -93,10 +93,14 @@ class Answer:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Turn:
-    """One earlier question with its answer; "" where there was none."""
+    """One earlier question with its answer; "" where there was none.
+
+    `understood`: the question without its conversation, as it was answered; "" where it stood by itself.
+    """
 
     question: str
     answer: str = ""
+    understood: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

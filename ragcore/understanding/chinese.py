@@ -18,6 +18,7 @@ from ragcore.understanding.chinese_mentions import (
     units,
 )
 from ragcore.understanding.mentions import Attention, Kind, Resolution, find_enumeration
+from ragcore.understanding.same_but import same_but
 from ragcore.understanding.totals import total_of_earlier
 from ragcore.understanding.value_times import resolve_value_time
 from ragcore.understanding.words import alternatives, entries
@@ -126,6 +127,8 @@ def _with_pronouns(text: str, attention: Attention) -> Resolution | None:
 
 def _and_that(text: str, earlier: str, attention: Attention, tokenizer: Tokenizer) -> Resolution | None:
     """那5G呢: the question before, about something else."""
+    if added := same_but(text, earlier):
+        return Resolution(added, ("同样",), True)
     if earlier and (same := with_same_amount(text, earlier)):
         return Resolution(same, ("同样",), True)
     match = _AND.match(text)

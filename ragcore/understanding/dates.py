@@ -71,6 +71,11 @@ _PREPOSITION = re.compile(
 )
 _MONTHS = month_name[1:]
 _ASKER = re.compile(r"\b(?:I|I['’](?:m|ve|ll|d))\b|我(?![们們])")
+# what is carried over into another time: a rule says so of every year
+_CARRIES_ZH = re.compile(r"[带帶留转轉存攒攢挪移延]|累积|累積|滚动")
+_INTO_ZH = re.compile(r"[到至进進入]\Z")
+_CARRIES_EN = re.compile(r"\b(?:carr(?:y|ies|ied)|roll|transfer|mov|tak|keep|bring|bank|sav|us(?=e\b))\w*\b", re.I)
+_INTO_EN = re.compile(r"\b(?:to|into|for|until|till)\s+(?:the\s+)?\Z", re.I)
 _CLAUSE_END = re.compile(r"[。！？；，!?;,]|\.\s")
 
 
@@ -95,7 +100,17 @@ def resolve_dates(text: str, today: date | None) -> Resolution:
 
 
 def _is_of_asker(match: re.Match[str]) -> bool:
+    if is_carried_into(match.string, match.start()):
+        return True
     return not match.groupdict().get("own") and is_of_asker(match.string, match.start(), match.end())
+
+
+def is_carried_into(text: str, start: int) -> bool:
+    """Whether a time is one that something is carried over into: "how many days go into next year", 留到明年."""
+    before = _CLAUSE_END.split(text[:start])[-1]
+    if _INTO_ZH.search(before):
+        return _CARRIES_ZH.search(before) is not None
+    return _INTO_EN.search(before) is not None and _CARRIES_EN.search(before) is not None
 
 
 def is_of_asker(text: str, start: int, end: int) -> bool:

@@ -28,6 +28,7 @@ from ragcore.understanding.english_mentions import (
 from ragcore.understanding.english_pronouns import resolve_pronouns
 from ragcore.understanding.english_roles import name_role
 from ragcore.understanding.mentions import Attention, Kind, Mention, Resolution, find_enumeration
+from ragcore.understanding.same_but import same_but
 from ragcore.understanding.totals import total_of_earlier
 from ragcore.understanding.value_times import resolve_value_time
 from ragcore.understanding.words import alternatives, entries
@@ -186,6 +187,8 @@ def _indifferent(text: str, before: tuple[str, str]) -> Resolution | None:
 
 def resolve_what_about(text: str, earlier: str, attention: Attention) -> Resolution | None:
     """The earlier question with one part of it changed; None for a question of another form."""
+    if added := same_but(text, earlier):
+        return Resolution(added, ("same",), True)
     if earlier and (same := with_same_amount(text, earlier)):
         return Resolution(same, ("same",), True)
     match = _ABOUT.match(text)

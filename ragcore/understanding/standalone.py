@@ -50,6 +50,8 @@ _DUTY_EN = re.compile(
     r"\b(?P<aux>do|should|must|may|can)\s+I\b(?=\s+(?:need|have|do|attend|take|complete|be|apply|sign|approve|know|report))"
 )
 
+_UP_TO_VERSION = re.compile(r".*\d\.\d+(?=[\u4e00-\u9fff])")  # behind it a verb may stand: 固件2.0.1升级
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Standalone:
@@ -90,7 +92,12 @@ def standalone_by_rules(question: Question, tokenizer: Tokenizer) -> Standalone:
 def _spoken(question: Question, most: int) -> list[tuple[str, str]]:
     """The latest turns as (question, answer), oldest first; questions with single spaces, which forms take over."""
     turns = question.history[-most:] if most else ()
-    return [(message_question(normalise_query(turn.question)), turn.answer) for turn in turns]
+    return [(message_question(normalise_query(_as_understood(turn))), turn.answer) for turn in turns]
+
+
+def _as_understood(turn: Turn) -> str:
+    """A turn's question as it was answered; as it was written where that may only have put a date into it."""
+    return turn.question if not turn.understood or resolve_dates(turn.question, None).signs else turn.understood
 
 
 def topics(turns: Sequence[tuple[str, str]], tokenizer: Tokenizer) -> list[str]:
@@ -106,6 +113,20 @@ def names_of(text: str, tokenizer: Tokenizer) -> list[str]:
     return [
         m.text for m in mentions if m.is_name or m.kind == "person" or any(c.isascii() and c.isalnum() for c in m.text)
     ]
+
+
+def thread_subject(question: Question, tokenizer: Tokenizer) -> str:
+    """What the last question is about, for a question that names nothing of its own; "" without turns.
+
+    A name or code of the last question in its standalone form, otherwise what has most attention.
+    """
+    turns = _spoken(question, EARLIER_TURNS)
+    if not turns:
+        return ""
+    last = _understood(turns, tokenizer)
+    name = next((text for text in (*names_of(last, tokenizer), *topics(turns, tokenizer)) if text), "")
+    match = _UP_TO_VERSION.match(name)
+    return match.group() if match else name
 
 
 def _resolve(text: str, turns: Sequence[tuple[str, str]], tokenizer: Tokenizer) -> Resolution:

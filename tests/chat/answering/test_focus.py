@@ -10,7 +10,7 @@ import pytest
 from accounts.selectors import scope_for
 from chat.answering import answerability
 from chat.models import Conversation, Message, MessageCitation
-from chat.selectors import documents_cited_before
+from chat.selectors import chunks_cited_before
 from knowledge.models import Chunk
 from knowledge.services import retrieval
 from ragcore.answerability.model import Answerability
@@ -101,14 +101,16 @@ async def test_a_question_about_something_else_is_not_dragged_back(api, document
     assert off_topic["status"] == "refused"
 
 
-async def test_a_follow_up_takes_one_search_more_inside_the_documents_and_a_first_turn_none(api, documents, searches):
+async def test_a_follow_up_is_searched_inside_the_documents_and_in_both_readings_and_a_first_turn_once(
+    api, documents, searches
+):
     loans = documents["loans"]
 
     await conversation(api, "How long does a loan of a demo unit last?")
     assert searches == [()]
     searches.clear()
     await conversation(api, "How long does a loan of a demo unit last?", "who approves")
-    assert searches == [(), (), (loans,)]
+    assert searches == [(), (), (loans,), ()]  # with the subject of the turn before, and last as it was written
 
 
 async def test_a_name_that_was_not_spoken_of_is_searched_for_everywhere_alone(api, documents, searches):
@@ -156,9 +158,9 @@ def test_a_page_of_search_results_names_no_document(world, documents):
 
     for parent, expected in ((answered, ("loans",)), (listed, ("loans",)), (refused, ()), (None, ())):
         following = Message(conversation=conversation, parent=parent)
-        found = documents_cited_before(scope=scope_for(world.reader), message=following)
-        assert found == tuple(documents[name] for name in expected)
-    assert documents_cited_before(scope=scope_for(world.owner), message=listed) == ()  # of somebody else
+        found = chunks_cited_before(scope=scope_for(world.reader), message=following)
+        assert tuple(document for document, _chunk in found) == tuple(documents[name] for name in expected)
+    assert chunks_cited_before(scope=scope_for(world.owner), message=listed) == ()  # of somebody else
 
 
 def message(conversation, status, document, parent=None):
