@@ -34,13 +34,13 @@ NEAR_SHARE = 0.5  # of the best source's score
 
 def lacks_thing(question: str, sources: Sequence[Source], retrieved: Retrieved) -> bool:
     """Whether a question is about a place or thing that neither the sources nor any searched passage speaks of."""
-    texts, known = [_names_and_text(source) for source in sources], retrieved.state.query.weights
+    texts, terms = [_names_and_text(source) for source in sources], retrieved.state.query.weights
     tokenizer = model_registry.tokenizer()
-    if question_type(question) != "comparison" and unknown_things(question, texts, known, tokenizer):
+    if question_type(question) != "comparison" and unknown_things(question, texts, terms, tokenizer):
         return True
-    if lacks_role(question, sources, known, tokenizer=tokenizer):
+    if lacks_role(question, sources, terms, tokenizer=tokenizer):
         return True
-    return bool(unknown_places(question, texts, known, tokenizer))
+    return bool(unknown_places(question, texts, terms, tokenizer))
 
 
 def lacks_code(question: str, sources: Sequence[Source]) -> bool:
@@ -102,12 +102,12 @@ def lacks_date(question: str, sources: Sequence[Source], *, today: date | None) 
     plain = nfkc(question)
     dates = [mention.date for mention in definite_dates(question) if not is_of_asker(plain, mention.start, mention.end)]
     dates = [mention for mention in dates if today is None or mention != NamedDate(today.year)]
-    near = near_sources(sources)
-    minutes = [s for s in near if is_of_meeting(s.passage.title, s.text)] if asks_of_meeting(question) else []
+    sources_near = near_sources(sources)
+    minutes = [s for s in sources_near if is_of_meeting(s.passage.title, s.text)] if asks_of_meeting(question) else []
     texts = [lines_of_holding(_names_and_text(source)) for source in minutes]
     if minutes and any(date_mentions(text) for text in texts):  # each names its day, and those of other things
         return _are_of_others(dates, texts)
-    missing = dates_not_in(dates, [_names_and_text(source) for source in near])
+    missing = dates_not_in(dates, [_names_and_text(source) for source in sources_near])
     if not missing or len(missing) < len(dates):
         return False
     best = min(sources, key=lambda source: source.number).passage
@@ -123,9 +123,9 @@ def lacks_date(question: str, sources: Sequence[Source], *, today: date | None) 
 
 def _are_of_others(dates: Sequence[NamedDate], texts: Sequence[str]) -> bool:
     """Whether texts name other days than each of some dates, and none of these."""
-    told = [mention.date for text in texts for mention in date_mentions(text)]
+    dates_of_texts = [mention.date for text in texts for mention in date_mentions(text)]
     is_missing = bool(dates) and len(dates_not_in(dates, texts)) == len(dates)
-    return is_missing and any(date.is_beside(other) for date in dates for other in told)
+    return is_missing and any(date.is_beside(other) for date in dates for other in dates_of_texts)
 
 
 def _names_and_text(source: Source) -> str:

@@ -48,7 +48,10 @@ async def retrieve_in_thread(
     text = await run_cpu(_with_subject, context, state)
     if not text:
         return await plain(state)
-    carried, written = await plain(replace(state, standalone=text)), await plain(state)
+    written = await plain(state)
+    other = replace(ports, searches=[])  # the first search of each reading looks into the focus
+    carried = await retrieve(context, other, replace(state, standalone=text))
+    ports.searches += other.searches
     with_subject, alone = await _verdict(context, ports, carried), await _verdict(context, ports, written)
     if not with_subject.is_answerable or (alone.is_answerable and not await run_cpu(_is_in_focus, context, carried)):
         return written

@@ -29,8 +29,8 @@ def is_asked_by_heading(
     for line in lines:
         if line.rstrip("* ").endswith(("?", "？")) and wanted(line) == kind:
             of_line = set(tokenizer.words(line)) - stop_words()
-            shared = of_line & terms
-            is_like = len(shared) >= OF_HEADING * len(of_line)
-            if is_like and sum(map(weights.__getitem__, shared)) >= OF_QUESTION * total:
+            common_terms = of_line & terms
+            is_like = len(common_terms) >= OF_HEADING * len(of_line)
+            if is_like and sum(map(weights.__getitem__, common_terms)) >= OF_QUESTION * total:
                 return True
     return False

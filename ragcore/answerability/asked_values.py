@@ -65,15 +65,18 @@ def lacks_role(question: str, sources: Sequence[Source], known_terms: Collection
 
     `known_terms`: those of the question that some passage has.
     """
-    asked = asked_role(question)
-    if asked is None or not known_terms or not {asked[0], *tokenizer.terms(asked[0])}.isdisjoint(known_terms):
+    role = asked_role(question)
+    if role is None or not known_terms:
         return False
-    about = [s for s in read_statements(sources, tokenizer) if asked[1].lower() in f"{_headings(s)}\n{s.text}".lower()]
-    deed = asked[0][:HAN_BEGIN] if not asked[0].isascii() else asked[0].removesuffix("s")[:-2]  # 创办, "found"
+    office, place = role[0], role[1].lower()
+    if not {office, *tokenizer.terms(office)}.isdisjoint(known_terms):
+        return False
+    about = [s for s in read_statements(sources, tokenizer) if place in f"{_headings(s)}\n{s.text}".lower()]
+    deed = office[:HAN_BEGIN] if not office.isascii() else office.removesuffix("s")[:-2]  # 创办, "found"
     texts = [statement.text for statement in about]
     return bool(about) and not any(
         re.search(rf"(?<![A-Za-z]){re.escape(deed)}", text, re.IGNORECASE)
-        or speaks_of(text, asked[0], tokenizer, is_record=True)
+        or speaks_of(text, office, tokenizer, is_record=True)
         for text in texts
     )
 

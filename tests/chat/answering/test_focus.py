@@ -110,7 +110,7 @@ async def test_a_follow_up_is_searched_inside_the_documents_and_in_both_readings
     assert searches == [()]
     searches.clear()
     await conversation(api, "How long does a loan of a demo unit last?", "who approves")
-    assert searches == [(), (), (loans,), ()]  # with the subject of the turn before, and last as it was written
+    assert searches == [(), (), (loans,), (), (loans,)]  # as it was written, and with the subject of the turn before
 
 
 async def test_a_name_that_was_not_spoken_of_is_searched_for_everywhere_alone(api, documents, searches):
