@@ -83,10 +83,10 @@ def _band_of(
         return None
     for column in range(len(table.head)):
         ranges = [_ranges_of(row[column]) for row in table.cells]
-        rated = [row for row, amounts in enumerate(ranges) if amounts]
-        if not rated:
+        ranged_rows = [row for row, amounts in enumerate(ranges) if amounts]
+        if not ranged_rows:
             continue
-        is_scale = len(rated) >= LEAST_RANGES and _is_scale([row[column] for row in table.cells], ranges)
+        is_scale = len(ranged_rows) >= LEAST_RANGES and _is_scale([row[column] for row in table.cells], ranges)
         for amount in question.amounts:
             rows = _holding(ranges, amount)
             if len(rows) != 1:
@@ -144,9 +144,9 @@ def _is_meant(band: _Band, question: RowQuestion, tokenizer: Tokenizer) -> bool:
     if _is_named(table, band.column, question, tokenizer) or _asks_first(band, question):
         return band.common > 0
     if band.is_scale and band.is_exact:
-        named = {at for at in range(1, len(table.head)) if _is_named(table, at, question, tokenizer)}
-        asked = named | table.columns_named(question) | table.columns_listed(question)
-        return bool(asked - {band.column}) and band.common > 0
+        named_columns = {at for at in range(1, len(table.head)) if _is_named(table, at, question, tokenizer)}
+        asked_columns = named_columns | table.columns_named(question) | table.columns_listed(question)
+        return bool(asked_columns - {band.column}) and band.common > 0
     return bool(table.columns_asked(question) - {band.column}) and table.common_words(question) > 0
 
 
@@ -176,26 +176,26 @@ def _common(
     words = {w for w in tokenizer.words(text) if w.isascii() and len(w) > 1 and w not in stop_words()}
     legends = (legend.listed for legend in table.legend.values())
     around = (statement.text for statement in beside)
-    said = plain(" ".join((table.title, *table.heads, *table.cells[row], *legends, *around)))
-    stems = frozenset(tokenizer.words(said))
+    table_text = plain(" ".join((table.title, *table.heads, *table.cells[row], *legends, *around)))
+    stems = frozenset(tokenizer.words(table_text))
     common = sum(w in stems and any(map(str.isalpha, w)) for w in words)
-    common += sum(pair in said for pair in han_pairs(text))
-    return common + _meant_words(text, said, tokenizer)
+    common += sum(pair in table_text for pair in han_pairs(text))
+    return common + _meant_words(text, table_text, tokenizer)
 
 
-def _meant_words(text: str, said: str, tokenizer: Tokenizer) -> int:
+def _meant_words(text: str, table_text: str, tokenizer: Tokenizer) -> int:
     """How many words of a text another one in the other language says."""
     glossary = glossary_of(tokenizer)
-    if glossary is None or language_of(text) == language_of(said):
+    if glossary is None or language_of(text) == language_of(table_text):
         return 0
-    stems = frozenset(tokenizer.words(said))
+    stems = frozenset(tokenizer.words(table_text))
     words = across_words(text, tokenizer, glossary)
-    return sum(w.text.isalpha() and w.share_in(said, stems) >= LEAST_MEANT for w in words)
+    return sum(w.text.isalpha() and w.share_in(table_text, stems) >= LEAST_MEANT for w in words)
 
 
 def _shown(band: _Band, question: RowQuestion) -> TableRows:
     """The row in the columns that are asked for, with what lists them; whole where none is asked for."""
-    table, listed = band.table, band.table.columns_listed(question)
+    table, legend_columns = band.table, band.table.columns_listed(question)
     columns = table.columns_asked(question) - {band.column}
     if columns:
         rows = table.cut([band.row], sorted({0, band.column, *columns}))
@@ -203,5 +203,5 @@ def _shown(band: _Band, question: RowQuestion) -> TableRows:
         rows = table.cut([band.row], [0, band.column])
     else:
         rows = table.shown([band.row], question)
-    sentence = next((table.legend[at].statement for at in sorted(listed & columns)), None)
+    sentence = next((table.legend[at].statement for at in sorted(legend_columns & columns)), None)
     return rows if sentence is None else replace(rows, stated=(sentence.text, sentence.source.number))

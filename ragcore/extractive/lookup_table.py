@@ -109,8 +109,8 @@ class LookupTable:
         None where the question names another column with all its words.
         """
         holding = columns_holding(self.heads, self.ranged, (*question.amounts, *question.numbers))
-        others = (words for at, words in enumerate(self.head_words) if at and at not in self.ranged and words)
-        return set() if any(all(map(question.has, words)) for words in others) else holding
+        other_heads = (words for at, words in enumerate(self.head_words) if at and at not in self.ranged and words)
+        return set() if any(all(map(question.has, words)) for words in other_heads) else holding
 
     def columns_listed(self, question: RowQuestion) -> set[int]:
         """Columns of which a legend lists a word of the question."""
@@ -378,8 +378,8 @@ class LookupTable:
     def _coded(self, question: RowQuestion) -> set[int]:
         """Columns behind the first one that are called after a code of the question: models side by side."""
         behind = range(1, len(self.head))
-        named = question.codes - question.measured
-        return {at for at in behind if any(codes <= named for codes in coded_names(self.head[at]))}
+        name_codes = question.codes - question.measured
+        return {at for at in behind if any(codes <= name_codes for codes in coded_names(self.head[at]))}
 
     def columns_named(self, question: RowQuestion) -> set[int]:
         """Columns behind the first one of whose head the question has a word, or a word for what they hold."""

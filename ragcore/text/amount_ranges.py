@@ -333,7 +333,7 @@ def _pattern() -> re.Pattern[str]:
     names = longest_first(_units())
     letters = "".join(name for name in names if len(name) == 1 and name.isascii() and name.isalpha())
     latin = "|".join(re.escape(name) for name in names if len(name) > 1 and name[0].isascii() and name[0].isalpha())
-    others = "|".join(re.escape(name) for name in names if not (name[0].isascii() and name[0].isalpha()))
+    chinese = "|".join(re.escape(name) for name in names if not (name[0].isascii() and name[0].isalpha()))
     words = "|".join(longest_first(_WORDS))
     return re.compile(
         r"(?<![A-Za-z\d._])(?<![A-Za-z][-/])(?P<letter>[A-Za-z])(?P<rank>\d{1,2})"
@@ -343,5 +343,5 @@ def _pattern() -> re.Pattern[str]:
         r"(?:(?P<digits>\d+(?:[,，]\d{3})*(?:\.\d+)?)(?:(?:st|nd|rd|th)(?![a-z]))?(?![\d:])"
         rf"|(?P<word>(?i:{words}))(?=[\s-])|(?P<han>[{_CHINESE}]{{1,4}}))"
         r"\s?(?P<scale>(?i:million|thousand|k)(?![A-Za-z])|M(?![A-Za-z])|[百千万萬亿億])?"
-        rf"(?:\s|-(?=[A-Za-z]))?(?P<unit>(?:(?i:{latin})|[{letters}])(?![A-Za-z])|{others})?"
+        rf"(?:\s|-(?=[A-Za-z]))?(?P<unit>(?:(?i:{latin})|[{letters}])(?![A-Za-z])|{chinese})?"
     )

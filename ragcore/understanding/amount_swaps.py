@@ -42,10 +42,10 @@ def with_same_amount(text: str, earlier: str) -> str | None:
     """ "Same quantity but with a lid": with the amount of the earlier question in words; None for anything else."""
     match = _SAME.search(text)
     places = amount_places(earlier)
-    named = [place for place in places if place.is_named] or [place for place in places if place.number]
-    if match is None or not named:
+    measures = [place for place in places if place.is_named] or [place for place in places if place.number]
+    if match is None or not measures:
         return None
-    return f"{text[: match.start()]}{earlier[named[-1].start : named[-1].end].strip()}{text[match.end() :]}"
+    return f"{text[: match.start()]}{earlier[measures[-1].start : measures[-1].end].strip()}{text[match.end() :]}"
 
 
 def _is_same_kind(unit: str, other: str) -> bool:
