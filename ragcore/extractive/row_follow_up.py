@@ -10,10 +10,9 @@ from collections.abc import Sequence
 from functools import cache
 
 from ragcore.extractive.column_words import without_asking_words
-from ragcore.extractive.lookup_table import LookupTable
+from ragcore.extractive.lookup_table import LookupTable, tables_of
 from ragcore.extractive.row_question import RowQuestion, codes_of, plain
 from ragcore.extractive.sentences import Statement
-from ragcore.extractive.table_lookup import tables_of
 from ragcore.ports import Tokenizer
 from ragcore.text.codes import capital_names
 from ragcore.text.normalise import nfkc
