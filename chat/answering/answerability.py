@@ -64,7 +64,13 @@ class Verdict:
     by_facts: bool = False  # nothing but facts answers
     missing: Missing | None = None  # what is asked for and is not there
     missing_values: tuple[ValueKind, ...] = ()  # that are asked for, and that no source tells of their subject
+    is_lacking: bool = False  # no source has the thing, code or date that the question names
     is_quoted: bool = False  # no passage is near by words or meaning, so no model is asked: sentences are quoted
+
+    @property
+    def may_widen(self) -> bool:
+        """Whether a search of everything may judge better: it brings nothing that is known to be missing here."""
+        return not (self.is_answerable or self.is_lacking or self.missing or self.missing_values)
 
 
 async def judge_answerability(
@@ -160,7 +166,7 @@ def verdict_by_sources(
     every = (*sources, *further)
     is_lacking = lacks_named(question, sources, typed=typed or question, today=today)
     if is_lacking or lacks_thing(question, sources, retrieved):
-        return Verdict(is_answerable=False)
+        return Verdict(is_answerable=False, is_lacking=True)
     if (lacking := _verdict_on_missing(question, every)) is not None:
         return lacking
     judge = _judge_of(retrieved)

@@ -207,8 +207,7 @@ async def _judgement(
     introduction = files.introduction() if files is not None else ""
     if verdict.missing is not None:
         introduction = introduction or missing_remark(state.query, verdict.missing)
-    may_widen = not verdict.is_answerable and verdict.missing is None
-    if may_widen and (wide := await judge_widely(context, without_further(state), outcome)) is not None:
+    if verdict.may_widen and (wide := await judge_widely(context, without_further(state), outcome)) is not None:
         state, outcome, verdict = wide.state, wide.outcome, wide.verdict
     may_lack = bool(context.history) and verdict.is_answerable and files is None
     if may_lack and await lacks_former(context, state.query, state.sources):

@@ -89,7 +89,7 @@ def _band_of(
         is_scale = len(ranged_rows) >= LEAST_RANGES and _is_scale([row[column] for row in table.cells], ranges)
         for amount in question.amounts:
             rows = _holding(ranges, amount)
-            if len(rows) != 1:
+            if len(rows) != 1 or _names_other_row(ranges, rows[0], amount, question.amounts):
                 continue
             like = [amounts for amounts in ranges[rows[0]] if amount.is_like(amounts)]
             is_exact = all(amounts.unit and amount.unit for amounts in like)
@@ -98,6 +98,14 @@ def _band_of(
             if _is_meant(band, question, tokenizer):
                 return band
     return None
+
+
+def _names_other_row(
+    ranges: Sequence[Sequence[AmountRange]], row: int, amount: Amount, amounts: Sequence[Amount]
+) -> bool:
+    """Whether another amount of the same unit names another row: P1 and P2 are two rows, and compared."""
+    others = (other for other in amounts if other != amount and other.unit and other.unit == amount.unit)
+    return any(_holding(ranges, other) not in ([], [row]) for other in others)
 
 
 def _ranges_of(cell: str) -> list[AmountRange]:

@@ -155,3 +155,13 @@ def test_a_value_with_a_number_is_of_its_kind():
     rows = find_rows_of_kind("要用消声室的测试有哪几项", read_statements([plan], TOKENIZER), TOKENIZER)
 
     assert [cells[0] for cells, _ in rows.rows] == ["T-2", "T-3"]
+
+
+@pytest.mark.parametrize(
+    "question",
+    ["How do the lodging limits of G1 and G5 in zone 1 compare?", "工龄3年和6年的服务奖差多少"],
+)
+def test_amounts_of_two_rows_name_no_single_one(question):
+    statements = read_statements([MEALS, BONUS], TOKENIZER)
+
+    assert find_covering_rows(question, statements, TOKENIZER) is None
