@@ -1,7 +1,4 @@
-"""What the core needs from outside, as protocols.
-
-Those with several implementations have a contract suite in tests/contracts.
-"""
+"""What the core needs from outside, as protocols; tests/contracts has suites for those with several implementations."""
 
 from __future__ import annotations
 

@@ -31,6 +31,7 @@ from tests.database import (
     migrate_once,
 )
 from tests.forms_plugin import needs_database
+from tests.kept_dictionary import dictionary_keep
 from tests.kept_vectors import vectors_keep
 from tests.services_plugin import MIGRATED_LOCK
 
@@ -109,9 +110,10 @@ def django_db_setup(
 
 @pytest.fixture(scope="session", autouse=True)
 def texts_are_encoded_once() -> Iterator[None]:
-    """A packaged model computes the vector of a text from that text alone, so once is enough."""
+    """A packaged model computes the vector of a text from that text alone, so once is enough; so is the dictionary."""
     with pytest.MonkeyPatch.context() as patch:
         vectors_keep(patch)
+        dictionary_keep(patch)
         yield
 
 

@@ -48,15 +48,15 @@ async def retrieve_in_thread(
     text = await run_cpu(_with_subject, context, state)
     if not text:
         return await plain(state)
-    written = await plain(state)
+    unchanged = await plain(state)
     other = replace(ports, searches=[])  # the first search of each reading looks into the focus
     carried = await retrieve(context, other, replace(state, standalone=text))
     ports.searches += other.searches
-    with_subject, alone = await _verdict(context, ports, carried), await _verdict(context, ports, written)
+    with_subject, alone = await _verdict(context, ports, carried), await _verdict(context, ports, unchanged)
     if not with_subject.is_answerable or (alone.is_answerable and not await run_cpu(_is_in_focus, context, carried)):
-        return written
-    is_elsewhere = alone.is_answerable and not await run_cpu(_is_in_focus, context, written)
-    return written if is_elsewhere and alone.most_confidence >= with_subject.most_confidence else carried
+        return unchanged
+    is_elsewhere = alone.is_answerable and not await run_cpu(_is_in_focus, context, unchanged)
+    return unchanged if is_elsewhere and alone.most_confidence >= with_subject.most_confidence else carried
 
 
 async def _retrieve_within(context: AnswerContext, ports: AnswerPorts, state: AnswerState) -> Preparation:

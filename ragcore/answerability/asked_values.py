@@ -86,7 +86,8 @@ def statements_about(subject: str, sources: Sequence[Source], *, tokenizer: Toke
 
     A sentence is about what it, a neighbour in its text or a heading names; a row of a table about what the row or a
     heading names. `subject`: the question without the words for what it asks. Its codes come first: where some
-    sentences have them, only these count; of these the ones that have most other words, if any do.
+    sentences have them, only these count, and rows that have one of several; of these the ones that have most other
+    words, if any do.
     """
     statements = read_statements(sources, tokenizer)
     places = _places(statements)
@@ -94,7 +95,11 @@ def statements_about(subject: str, sources: Sequence[Source], *, tokenizer: Toke
     if codes:
         missing = [len(without_codes(codes, place)) for place in places]
         least = min(missing, default=0)
-        about = [at for at, lacking in enumerate(missing) if lacking == least < len(codes)]
+        about = [
+            at
+            for at, lacking in enumerate(missing)
+            if lacking == least < len(codes) or (statements[at].is_row and lacking < len(codes))
+        ]
     near = _mostly_named(_without(subject, codes), [places[at] for at in about], tokenizer)
     chosen = [about[at] for at in near] or (about if codes else [])
     return [statements[at] for at in chosen]

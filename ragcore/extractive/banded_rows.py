@@ -104,8 +104,8 @@ def _names_other_row(
     ranges: Sequence[Sequence[AmountRange]], row: int, amount: Amount, amounts: Sequence[Amount]
 ) -> bool:
     """Whether another amount of the same unit names another row: P1 and P2 are two rows, and compared."""
-    others = (other for other in amounts if other != amount and other.unit and other.unit == amount.unit)
-    return any(_holding(ranges, other) not in ([], [row]) for other in others)
+    like_amounts = (other for other in amounts if other != amount and other.unit and other.unit == amount.unit)
+    return any(_holding(ranges, other) not in ([], [row]) for other in like_amounts)
 
 
 def _ranges_of(cell: str) -> list[AmountRange]:

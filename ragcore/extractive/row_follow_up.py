@@ -40,15 +40,15 @@ def question_of_row(question: str, answer: str, statements: Sequence[Statement],
     core = question_core(question)
     if (row := _row_of_answer(answer, statements)) is None:
         return ""
-    members, at, shown = row
+    members, at, shown_columns = row
     table, row_question = LookupTable(members, tokenizer), RowQuestion.of(core, tokenizer)
     if _names_another(core, row_question, table, at):
         return ""
-    columns = _former(core, table, at, shown)
+    columns = _former(core, table, at, shown_columns)
     if not columns:
         columns = [column for column in sorted(table.columns_asked(row_question)) if table.cells[at][column]]
-        others = _other_words(core, table, at, columns, tokenizer)
-        if len(others) > MOST_OTHER + _has(core, "refers"):
+        other_words = _other_words(core, table, at, columns, tokenizer)
+        if len(other_words) > MOST_OTHER + _has(core, "refers"):
             return ""
     if not 0 < len(columns) <= MOST_HEADS:
         return ""
@@ -61,12 +61,12 @@ def question_of_row(question: str, answer: str, statements: Sequence[Statement],
 def _name(table: LookupTable, at: int) -> str:
     """What a row is called: its first cell, with the first other one that tells it from rows of the same name."""
     same = [row for row in range(len(table.cells)) if row != at and table.cells[row][0] == table.cells[at][0]]
-    others = (
+    other_columns = (
         column
         for column in range(1, len(table.head))
         if same and table.cells[at][column] not in {"", *(table.cells[row][column] for row in same)}
     )
-    column = next(others, None)
+    column = next(other_columns, None)
     cells = table.members[at].cells
     return cells[0] if column is None else f"{cells[0]} {cells[column]}"
 
@@ -91,22 +91,22 @@ def _row_of_answer(answer: str, statements: Sequence[Statement]) -> tuple[list[S
 
 def _names_another(question: str, row_question: RowQuestion, table: LookupTable, at: int) -> bool:
     """Whether a question names a thing that is not in this row: another code, name or row."""
-    own = " ".join((*table.cells[at], *table.heads))
-    if not row_question.codes - _PRONOUN <= frozenset(codes_of(own)) | table.about:
+    row_words = " ".join((*table.cells[at], *table.heads))
+    if not row_question.codes - _PRONOUN <= frozenset(codes_of(row_words)) | table.about:
         return True
-    if any(name.lower() not in own for name in capital_names(nfkc(question))):
+    if any(name.lower() not in row_words for name in capital_names(nfkc(question))):
         return True
     names = {cell for row in table.cells for cell in row[:NAMING_COLUMNS] if 0 < len(cell) <= NAME_CHARACTERS}
-    return any(row_question.holds(name) for name in names if name not in own)
+    return any(row_question.holds(name) for name in names if name not in row_words)
 
 
-def _former(question: str, table: LookupTable, at: int, shown: frozenset[int]) -> list[int]:
+def _former(question: str, table: LookupTable, at: int, shown_columns: frozenset[int]) -> list[int]:
     """The one other column with a value like the shown one, where the former value is asked for; else []."""
     if not _has(question, "former"):
         return []
     row = table.cells[at]
-    forms = {_form(row[column]) for column in shown if _DIGIT.search(row[column])}
-    alike = [column for column in range(1, len(row)) if column not in shown and _form(row[column]) in forms]
+    forms = {_form(row[column]) for column in shown_columns if _DIGIT.search(row[column])}
+    alike = [column for column in range(1, len(row)) if column not in shown_columns and _form(row[column]) in forms]
     return alike if len(alike) == 1 else []
 
 
@@ -117,9 +117,9 @@ def _form(cell: str) -> str:
 def _other_words(question: str, table: LookupTable, at: int, columns: Sequence[int], tokenizer: Tokenizer) -> set[str]:
     """Content words of a question that say neither its column nor anything of the row."""
     text = without_asking_words(plain(question), [table.heads[column] for column in columns])
-    known = table.words[at] | table.about | frozenset().union(*table.head_words) | stop_words()
+    known_words = table.words[at] | table.about | frozenset().union(*table.head_words) | stop_words()
     names = " ".join((*table.heads, *table.cells[at]))
-    words = {word for word in RowQuestion.of(text, tokenizer).words if word not in known and word not in names}
+    words = {word for word in RowQuestion.of(text, tokenizer).words if word not in known_words and word not in names}
     return {
         word
         for word in words

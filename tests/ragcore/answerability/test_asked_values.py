@@ -76,6 +76,12 @@ def test_one_of_two_values_is_an_answer(tokenizer):
     assert missing("how heavy is the PX-4300, and how much does it cost", [SEAL], tokenizer) == ["price", "weight"]
 
 
+def test_of_several_things_the_row_of_each_counts_beside_a_sentence_that_names_all(tokenizer):
+    both = "The PX-4100 is replaced by the PX-4200 in stands of the second hall."
+    assert missing("PX-4100和PX-4200的价格对比", [PARTS, both], tokenizer) == []
+    assert missing("how heavy are the PX-4300 and the PX-4500", [PARTS, both], tokenizer) == ["weight"]
+
+
 def test_where_nothing_is_about_the_subject_the_near_texts_decide(tokenizer):
     assert missing("how heavy is a winch", [SEAL], tokenizer, near=["It weighs 4 kg."]) == []
     assert missing("how heavy is a winch", [SEAL], tokenizer, near=["It is green."]) == ["weight"]

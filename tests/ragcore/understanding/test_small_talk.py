@@ -49,6 +49,10 @@ def test_everything_else_is_searched_for(text):
         ("辛苦了", "thanks"), ("OK, thanks. Bye!", "thanks"), ("再见", "farewells"),
         ("我刚才问了什么？", "conversation"), ("What is PRACH?", None),
         ("你是谁", "assistant"), ("Hello! What can you do?", "assistant"),
+        ("are you a real person or a robot?", "assistant"), ("你是真人还是机器人呀", "assistant"),
+        ("am i chatting with a bot", "assistant"), ("are you a human resources contact", None),
+        ("那先到这吧，回头再聊", "farewells"), ("that's all for today", "farewells"), ("我先下了", "farewells"),
+        ("先这样处理可以吗", None), ("那我走了还能报销吗", None), ("is that all it can do", None),
     ],
 )  # fmt: skip
 def test_what_kind_of_small_talk_a_text_is(text, kind):
