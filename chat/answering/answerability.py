@@ -9,7 +9,6 @@ from functools import partial
 
 from chat.answering.context import AnswerContext
 from chat.answering.focus import focus_documents, focus_question
-from chat.answering.lacking import lacks_named, lacks_thing, near_sources, values_missing
 from chat.answering.retrieval import SearchOutcome
 from chat.concurrency.executors import run_cpu
 from knowledge import model_registry
@@ -25,6 +24,7 @@ from ragcore.answerability.confidence import (
     quoted_confidence,
 )
 from ragcore.answerability.follow_up import tells_asked, tells_subject, without_kind
+from ragcore.answerability.lacking import lacks_named, lacks_subject, near_sources, values_missing
 from ragcore.answerability.own_line import lowered_line
 from ragcore.embedding.vectors import CachingEmbedder
 from ragcore.extractive.answer_patterns import spells_out
@@ -164,8 +164,9 @@ def verdict_by_sources(
     it come before all others if they surely answer.
     """
     every = (*sources, *further)
-    is_lacking = lacks_named(question, sources, typed=typed or question, today=today)
-    if is_lacking or lacks_thing(question, sources, retrieved):
+    tokenizer, terms = model_registry.tokenizer(), retrieved.state.query.weights
+    is_lacking = lacks_named(question, sources, typed=typed or question, today=today, tokenizer=tokenizer)
+    if is_lacking or lacks_subject(question, sources, terms, tokenizer=tokenizer):
         return Verdict(is_answerable=False, is_lacking=True)
     if (lacking := _verdict_on_missing(question, every)) is not None:
         return lacking
@@ -204,7 +205,7 @@ def verdict_by_sources(
 def _verdict_on_missing(question: str, sources: Sequence[Source]) -> Verdict | None:
     """The refusal that says which step, handling, target or value nothing tells; None where nothing is missing."""
     missing = _missing(question, sources)
-    values = () if missing is not None else values_missing(question, sources)
+    values = () if missing is not None else values_missing(question, sources, tokenizer=model_registry.tokenizer())
     if missing is None and not values:
         return None
     return Verdict(is_answerable=False, missing=missing, missing_values=values)

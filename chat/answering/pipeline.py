@@ -37,7 +37,7 @@ from chat.answering.grounding import (
 )
 from chat.answering.metadata import SILENT_MODELS, add_metadata, asked_with, search_evidence
 from chat.answering.missing_remarks import missing_remark
-from chat.answering.preparation import Preparation, understand
+from chat.answering.preparation import Preparation, retrieve, understand
 from chat.answering.related import related_sources
 from chat.answering.retrieval import (
     SearchOutcome,
@@ -102,7 +102,8 @@ async def compute_answer(context: AnswerContext, ports: AnswerPorts | None = Non
         files = await run_db(attached_subject, context, state) if context.attached is not None else None
         if files is None and context.has_facts:
             ports.facts = await run_db(answer_facts, context, state)
-        preparation = await retrieve_in_thread(context, ports, state, files=files)
+        search = retrieve_in_thread if files is None and context.cited_chunks else partial(retrieve, files=files)
+        preparation = await search(context, ports, state)
         raise_if_degraded(context, preparation.state)
         draft, record = await answer_from_sources(context, ports, preparation)
         if draft.is_fallback:

@@ -12,7 +12,6 @@ from dataclasses import replace
 from functools import partial
 
 from chat.answering.answerability import Verdict, judge_answerability
-from chat.answering.attached_files import AttachedSubject
 from chat.answering.context import AnswerContext
 from chat.answering.focus import focus_documents
 from chat.answering.preparation import Preparation, retrieve
@@ -33,15 +32,13 @@ MOST_PASSAGES = 60  # of one document
 MOST_COLUMNS = 60  # of a follow-up that may lack its subject
 
 
-async def retrieve_in_thread(
-    context: AnswerContext, ports: AnswerPorts, state: AnswerState, *, files: AttachedSubject | None = None
-) -> Preparation:
+async def retrieve_in_thread(context: AnswerContext, ports: AnswerPorts, state: AnswerState) -> Preparation:
     """Sources for a question, read with the row or subject of the answer before where that is what it asks about.
 
-    With a language model, which reads the conversation itself, and beside files, by the question as it is.
+    With a language model, which reads the conversation itself, by the question as it is.
     """
-    plain = partial(retrieve, context, ports, files=files)
-    if files is not None or not context.cited_chunks or model_registry.chat_model() is not None:
+    plain = partial(retrieve, context, ports)
+    if not context.cited_chunks or model_registry.chat_model() is not None:
         return await plain(state)
     if text := await _question_of_row(context, state):
         return await _retrieve_within(context, ports, replace(state, standalone=text))

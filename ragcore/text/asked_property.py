@@ -44,7 +44,7 @@ _ROLE = re.compile(
     re.IGNORECASE,
 )
 _ROLE_CHINESE = re.compile(
-    rf"(?P<thing>[\w.-]+?|[{CJK}]{{2,8}}?)的(?P<role>[{CJK}]{{1,4}}[员人长理师主任管])(?:是|叫|姓)(?:谁|誰|什么|啥)"
+    rf"(?P<thing>(?<![\w.-])[A-Za-z0-9_.-]++|[{CJK}]{{2,8}}?)的(?P<role>[{CJK}]{{1,4}}[员人长理师主任管])(?:是|叫|姓)(?:谁|誰|什么|啥)"
 )
 _ASKS = re.compile(r"\b(?:what|which|who|whose|how|why|when|where|is|are|do|does|did|can|list|name)\b", re.IGNORECASE)
 _CHINESE = re.compile(rf"([{CJK}]{{2}})(?:一[天月年次晚]|每[天月年次晚])(?:是|有)?多少")

@@ -4,7 +4,7 @@ from datetime import date
 
 import pytest
 
-from chat.answering.lacking import lacks_date
+from ragcore.answerability.lacking import lacks_date
 from ragcore.types import Passage, Source
 
 TODAY = date(2026, 11, 28)

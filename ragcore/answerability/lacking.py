@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import date
 
-from knowledge import model_registry
-from knowledge.search_profile import Retrieved
 from ragcore.answerability.asked_values import lacks_column, lacks_role, missing_kinds
 from ragcore.answerability.unknown_things import unknown_things
+from ragcore.ports import Tokenizer
 from ragcore.text.asked_property import asked_property, asked_support, speaks_of
 from ragcore.text.codes import capital_names, codes_in, missing_codes
 from ragcore.text.labels import missing_labels
@@ -32,10 +31,14 @@ OTHER_DATES = 2  # of a document, from which its facts are of certain dates; one
 NEAR_SHARE = 0.5  # of the best source's score
 
 
-def lacks_thing(question: str, sources: Sequence[Source], retrieved: Retrieved) -> bool:
-    """Whether a question is about a place or thing that neither the sources nor any searched passage speaks of."""
-    texts, terms = [_names_and_text(source) for source in sources], retrieved.state.query.weights
-    tokenizer = model_registry.tokenizer()
+def lacks_subject(
+    question: str, sources: Sequence[Source], terms: Mapping[str, float], *, tokenizer: Tokenizer
+) -> bool:
+    """Whether a question is about a place or thing that neither the sources nor any searched passage speaks of.
+
+    `terms`: those of the question that some passage has, with their weights.
+    """
+    texts = [_names_and_text(source) for source in sources]
     if question_type(question) != "comparison" and unknown_things(question, texts, terms, tokenizer):
         return True
     if lacks_role(question, sources, terms, tokenizer=tokenizer):
@@ -52,29 +55,32 @@ def lacks_code(question: str, sources: Sequence[Source]) -> bool:
     return not is_comparison and bool(missing_labels(question, texts))
 
 
-def lacks_named(question: str, sources: Sequence[Source], *, typed: str, today: date | None) -> bool:
+def lacks_named(
+    question: str, sources: Sequence[Source], *, typed: str, today: date | None, tokenizer: Tokenizer
+) -> bool:
     """Whether the sources lack a code, a label, a date or the property that the question names."""
     if lacks_code(question, sources) or lacks_date(typed, sources, today=today):
         return True
-    property_word, tokenizer = asked_property(question), model_registry.tokenizer()
-    if lacks_column(question, sources, tokenizer=tokenizer) or _lacks_support(question, sources):
+    property_word = asked_property(question)
+    if lacks_column(question, sources, tokenizer=tokenizer) or _lacks_support(question, sources, tokenizer):
         return True
     return bool(property_word) and not any(
         speaks_of(text, property_word, tokenizer) for text in _texts_near(question, sources)
     )
 
 
-def _lacks_support(question: str, sources: Sequence[Source]) -> bool:
+def _lacks_support(question: str, sources: Sequence[Source], tokenizer: Tokenizer) -> bool:
     """Whether a question asks if a thing works with another one that no source speaks of: "run on Linux"."""
-    thing, tokenizer = asked_support(question), model_registry.tokenizer()
+    thing = asked_support(question)
     return bool(thing) and not any(
         speaks_of(_names_and_text(source), thing.lower(), tokenizer, is_record=True) for source in sources
     )
 
 
-def values_missing(question: str, sources: Sequence[Source]) -> tuple[ValueKind, ...]:
+def values_missing(question: str, sources: Sequence[Source], *, tokenizer: Tokenizer) -> tuple[ValueKind, ...]:
+    """The kinds of values that a question asks for, where the sources tell none of them of its subject."""
     near = _texts_near(question, sources)
-    return tuple(missing_kinds(question, sources, near=near, tokenizer=model_registry.tokenizer()))
+    return tuple(missing_kinds(question, sources, near=near, tokenizer=tokenizer))
 
 
 def _texts_near(question: str, sources: Sequence[Source]) -> Sequence[str]:
