@@ -84,8 +84,8 @@ def _band_of(
     for column in range(len(table.head)):
         ranges = [_ranges_of(row[column]) for row in table.cells]
         ranged_rows = [row for row, amounts in enumerate(ranges) if amounts]
-        if not ranged_rows:
-            continue
+        if all(amounts.low == amounts.high for row in ranged_rows for amounts in ranges[row]):
+            continue  # nothing but names and values: the timers T1 and T2
         is_scale = len(ranged_rows) >= LEAST_RANGES and _is_scale([row[column] for row in table.cells], ranges)
         for amount in question.amounts:
             rows = _holding(ranges, amount)

@@ -165,3 +165,13 @@ def test_amounts_of_two_rows_name_no_single_one(question):
     statements = read_statements([MEALS, BONUS], TOKENIZER)
 
     assert find_covering_rows(question, statements, TOKENIZER) is None
+
+
+def test_names_of_a_letter_and_a_number_are_no_scale():
+    timers = source(1, "| Timer | Seconds |\n| --- | --- |\n| T1 | 10 |\n| T2 | 30 |", title="Timers")
+
+    found = find_covering_rows(
+        "How long does timer T1 run, and what starts it?", read_statements([timers], TOKENIZER), TOKENIZER
+    )
+
+    assert found is None
