@@ -22,6 +22,7 @@ RetrievalMode = Literal["hybrid", "vector", "bm25", "graph"]
 JobState = Literal["queued", "running", "succeeded", "partial", "failed"]
 
 STRICT = ConfigDict(extra="forbid", strict=True)
+LINK_OF_LINES = "link_of_lines"  # attribute: what names lines behind the address of a file, with {first} and {last}
 Glob = Annotated[str, StringConstraints(min_length=1, max_length=256)]
 Tag = Annotated[str, StringConstraints(min_length=1, max_length=64)]
 Scalar = str | int | float | bool

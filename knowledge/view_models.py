@@ -33,13 +33,13 @@ from knowledge.selectors.keeping import OriginalsWithheldError
 from knowledge.selectors.relations import RelationsOf, relations_of
 from knowledge.selectors.reviews import review_of
 from knowledge.selectors.waiting import Wait, wait_of
+from knowledge.types import LINK_OF_LINES
 from ragcore.text.markdown import plain_text
 from ragcore.text.source_code import source_lines
 
 CHUNKS_A_PAGE = 60
 MAX_SENTENCES = 2000  # of a passage
 LINKS = ("link", "url")  # attributes that hold the address of a document at its source
-LINK_OF_LINES = "link_of_lines"  # what names lines behind that address, with {first} and {last}
 PDF = "application/pdf"
 PICTURES = {  # what a browser shows and cannot run
     ".png": "image/png",

@@ -118,10 +118,7 @@ def name_schemathesis_test(item: Any, label: str) -> None:
 
 def some_of(requests: list[Any]) -> list[Any]:
     """All systematic requests of an operation in the full form, a few of them from all over the list in the short."""
-    if is_full() or len(requests) <= SYSTEMATIC_REQUESTS:
-        return requests
-    step = len(requests) / SYSTEMATIC_REQUESTS
-    return [requests[int(n * step)] for n in range(SYSTEMATIC_REQUESTS)]
+    return requests if is_full() else spread(requests, SYSTEMATIC_REQUESTS)
 
 
 @pytest.hookimpl(optionalhook=True)

@@ -262,19 +262,20 @@ def _missing(question: str, sources: Sequence[Source]) -> Missing | None:
 
 
 def _is_surely_told(question: str, sources: Sequence[Source], every: Sequence[Source], retrieved: Retrieved) -> bool:
-    """Whether rows of a table, a step, the long form of an abbreviation, or a heading that asks the same answer.
-
-    Whatever the sentences score.
+    """Whether rows, a step, the long form of an abbreviation or a heading answer, whatever the sentences score.
 
     `every`: with the other passages of their documents.
     """
     tokenizer, core = model_registry.tokenizer(), question_core(question)
     statements = read_statements(sources, tokenizer)
-    by_rows = find_covering_rows(question, read_statements(every, tokenizer), tokenizer) is not None
-    by_rows = by_rows or answers_by_rows(core, statements, tokenizer)
-    by_rows = by_rows or is_asked_by_heading(core, statements, retrieved.state.query.weights, tokenizer)
-    by_rows = by_rows or is_told(core, read_statements(every, tokenizer), tokenizer)
-    return by_rows or spells_out(question, (source.text for source in near_sources(sources)))
+    further = read_statements(every, tokenizer)
+    return (
+        find_covering_rows(question, further, tokenizer) is not None
+        or answers_by_rows(core, statements, tokenizer)
+        or is_asked_by_heading(core, statements, retrieved.state.query.weights, tokenizer)
+        or is_told(core, further, tokenizer)
+        or spells_out(question, (source.text for source in near_sources(sources)))
+    )
 
 
 @dataclass(frozen=True, slots=True)

@@ -30,7 +30,7 @@ from pydantic.dataclasses import dataclass as checked_dataclass
 from knowledge.connector_errors import ConnectorError, ItemOfSourceError, SourceUnreachableError
 from knowledge.connectors.base import Access, Connector, SettingField, connector
 from knowledge.connectors.items import FetchedItem, Item, Listed, ListEnd, RemovedItem, Stamp, UnreadableItem
-from knowledge.types import STRICT
+from knowledge.types import LINK_OF_LINES, STRICT
 
 HEAD = Ref(b"HEAD")
 SYMLINK = 0o120000
@@ -248,7 +248,7 @@ class GitConnector(Connector):
             file, sign, lines = self.settings.link.partition("#")
             attributes["link"] = file.replace("{path}", quote(path)).replace("{branch}", quote(branch))
             if "{first}" in lines:
-                attributes["link_of_lines"] = lines
+                attributes[LINK_OF_LINES] = lines
             else:
                 attributes["link"] += sign + lines
         if commit is not None:

@@ -9,6 +9,7 @@ from ragcore.answerability.asked_values import lacks_column, lacks_role, missing
 from ragcore.answerability.unknown_things import unknown_things
 from ragcore.ports import Tokenizer
 from ragcore.text.asked_property import asked_property, asked_support, speaks_of
+from ragcore.text.clauses import is_of_asker
 from ragcore.text.codes import capital_names, codes_in, missing_codes
 from ragcore.text.labels import missing_labels
 from ragcore.text.named_dates import (
@@ -25,7 +26,6 @@ from ragcore.text.normalise import nfkc
 from ragcore.text.question_type import question_type
 from ragcore.text.value_kinds import ValueKind
 from ragcore.types import Source
-from ragcore.understanding.dates import is_of_asker
 
 OTHER_DATES = 2  # of a document, from which its facts are of certain dates; one may tell when it was written
 NEAR_SHARE = 0.5  # of the best source's score

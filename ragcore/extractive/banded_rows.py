@@ -24,8 +24,6 @@ from ragcore.text.tokenise import stop_words
 LEAST_RANGES = 2  # rows of a scale
 LABEL_CHARACTERS = 24  # of a cell that is hardly more than its range
 LEAST_MEANT = 0.5  # share of a word's meanings that a table in the other language says
-
-
 AROUND = 2  # sentences above and below a table that say what it is about
 
 

@@ -44,9 +44,14 @@ def coded_names(head: str) -> list[frozenset[str]]:
     return [codes for part in _BETWEEN.split(head) if (codes := frozenset(codes_of(part)))]
 
 
+def joined_names(value: str) -> list[str]:
+    """The names that a cell joins, in their order."""
+    return [part.strip() for part in _BETWEEN.split(value)]
+
+
 def parts_of(value: str) -> frozenset[str]:
     """The names that a cell joins, those with a number also without it: 暗室 of "暗室 2 + 信号源"."""
-    parts = [part.strip() for part in _BETWEEN.split(value)]
+    parts = joined_names(value)
     return frozenset((*parts, *(_NUMBER_BEHIND.sub("", part) for part in parts)))
 
 

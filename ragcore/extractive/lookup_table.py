@@ -13,6 +13,7 @@ from ragcore.extractive.column_words import (
     columns_holding,
     han_pairs,
     is_asked_by_group,
+    joined_names,
     legends_of,
     parts_of,
     ranged_columns,
@@ -46,7 +47,6 @@ MOST_JOINED = 4  # rows that a question names one beside the other
 _NO = frozenset({"否", "无", "無", "没有", "no", "none", "n", "-", "—", "false"})
 _YES = frozenset({"是", "有", "yes", "y", "√", "✓", "true"})
 _HAN = re.compile(rf"[{CJK}]")
-_BETWEEN = re.compile(r"[,，、;；/+()（）]")
 
 
 @dataclass(frozen=True, slots=True)
@@ -264,7 +264,7 @@ class LookupTable:
         """
         rows = list(range(len(self.cells)))
         for column in range(1, len(self.head)):
-            parts = [{part.strip() for part in _BETWEEN.split(row[column])} for row in self.cells]
+            parts = [set(joined_names(row[column])) for row in self.cells]
             values = {
                 p for cell_parts in parts for p in cell_parts if len(p) > 1 and not p.isdigit() and question.holds(p)
             } - self.about
@@ -369,7 +369,7 @@ class LookupTable:
         """Columns behind the first one whose head the question names, or a word for what it holds."""
         if asks_change(question.text):
             return set()  # what was before and what is now stand side by side
-        if (coded := self._coded(question)) or (coded := self.columns_holding(question)):
+        if coded := self._coded(question) or self.columns_holding(question):
             return coded
         if listed := self.columns_listed(question):
             return listed

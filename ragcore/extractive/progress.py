@@ -39,8 +39,7 @@ def unfinished_wish(question: str) -> Unfinished | None:
 
 def _says(cell: str, section: str) -> bool:
     """Whether a status begins with a word of the section: "in progress, 60 %"."""
-    match = _pattern(section).match(cell)
-    return match is not None
+    return _pattern(section).match(cell) is not None
 
 
 @cache

@@ -271,21 +271,13 @@ def _place(match: re.Match[str], plain: str) -> AmountPlace | None:
     is_year = base == "s" and match["unit"] == "年" and number >= FIRST_YEAR
     if is_year or (not match["digits"] and not (name or scale)):
         return None
+    start, end = match.span()
+    is_article = number == 1 and not match["digits"] and plain[max(start - 1, 0) : start] not in _COUNTING
+    if is_article and not _side_behind(plain[end : end + _TAIL]):
+        return None
     unit = LEVEL if base == "级" else base
-    start = match.start()
-    if number == 1 and not match["digits"] and plain[max(start - 1, 0) : start] not in _COUNTING:
-        return (
-            None
-            if not _side_behind(plain[match.end() : match.end() + _TAIL])
-            else _place_of(match, number, scale, unit, size)
-        )
-    return _place_of(match, number, scale, unit, size)
-
-
-def _place_of(match: re.Match[str], number: float, scale: str, unit: str, size: float) -> AmountPlace:
     amount = Amount(number * SCALES.get(scale, 1.0) * size, unit, size)
-    is_named = bool(match["unit"] or match["currency"] or scale)
-    return AmountPlace(amount, *match.span(), number, is_named=is_named, is_level=unit == LEVEL)
+    return AmountPlace(amount, start, end, number, is_named=bool(name or scale), is_level=unit == LEVEL)
 
 
 def _number(match: re.Match[str]) -> float:

@@ -70,7 +70,8 @@ def is_known_name(name: str, whole: str, words: frozenset[str], tokenizer: Token
 
     A name of several words in the other language needs all of them.
 
-    `whole`: the texts in lower case; `words`: theirs, and those of the question that some passage has."""
+    `whole`: the texts in lower case; `words`: theirs, and those of the question that some passage has.
+    """
     if name.lower() in whole or not words.isdisjoint((*tokenizer.terms(name), *tokenizer.words(name))):
         return True
     across = _across(name, tokenizer)

@@ -32,7 +32,7 @@ def swap_amount(new: str, earlier: str) -> str | None:
     rest = _FILLING.sub(" ", f"{new[: place.start]} {new[place.end :]}")
     if any(word.lower() not in stop_words() for word in _WORD.findall(rest)):
         return None
-    like = [old for old in amount_places(earlier) if old.is_named and _is_same_kind(old.amount.unit, place.amount.unit)]
+    like = [old for old in amount_places(earlier) if old.is_named and old.amount.unit == place.amount.unit]
     if not like or like[-1].amount == place.amount:
         return None
     return f"{earlier[: like[-1].start]}{new[place.start : place.end]}{earlier[like[-1].end :]}"
@@ -46,7 +46,3 @@ def with_same_amount(text: str, earlier: str) -> str | None:
     if match is None or not measures:
         return None
     return f"{text[: match.start()]}{earlier[measures[-1].start : measures[-1].end].strip()}{text[match.end() :]}"
-
-
-def _is_same_kind(unit: str, other: str) -> bool:
-    return unit == other

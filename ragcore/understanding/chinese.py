@@ -127,9 +127,7 @@ def _with_pronouns(text: str, attention: Attention) -> Resolution | None:
 
 def _and_that(text: str, earlier: str, attention: Attention, tokenizer: Tokenizer) -> Resolution | None:
     """那5G呢: the question before, about something else."""
-    if added := same_but(text, earlier):
-        return Resolution(added, ("同样",), True)
-    if earlier and (same := with_same_amount(text, earlier)):
+    if same := same_but(text, earlier) or with_same_amount(text, earlier):
         return Resolution(same, ("同样",), True)
     match = _AND.match(text)
     if match is None or not earlier:

@@ -11,6 +11,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import date, timedelta
 
+from ragcore.text.clauses import clause_around, is_of_asker
 from ragcore.understanding.mentions import Resolution
 
 _ZH_NUMBER = {c: n for n, c in enumerate("零一二三四五六七八九十")} | {"两": 2, "兩": 2, "半": 0}
@@ -70,13 +71,11 @@ _PREPOSITION = re.compile(
     r"\b(?:in|on|of|from|since|for|during|until|till|by|before|after|between|to|than|about|the|and|with)\s+$", re.I
 )
 _MONTHS = month_name[1:]
-_ASKER = re.compile(r"\b(?:I|I['’](?:m|ve|ll|d))\b|我(?![们們])")
 # what is carried over into another time: a rule says so of every year
 _CARRIES_ZH = re.compile(r"[带帶留转轉存攒攢挪移延]|累积|累積|滚动")
 _INTO_ZH = re.compile(r"[到至进進入]\Z")
 _CARRIES_EN = re.compile(r"\b(?:carr(?:y|ies|ied)|roll|transfer|mov|tak|keep|bring|bank|sav|us(?=e\b))\w*\b", re.I)
 _INTO_EN = re.compile(r"\b(?:to|into|for|until|till)\s+(?:the\s+)?\Z", re.I)
-_CLAUSE_END = re.compile(r"[。！？；，!?;,]|\.\s")
 
 
 def resolve_dates(text: str, today: date | None) -> Resolution:
@@ -107,16 +106,10 @@ def _is_of_asker(match: re.Match[str]) -> bool:
 
 def is_carried_into(text: str, start: int) -> bool:
     """Whether a time is one that something is carried over into: "how many days go into next year", 留到明年."""
-    before = _CLAUSE_END.split(text[:start])[-1]
+    before, _behind = clause_around(text, start, start)
     if _INTO_ZH.search(before):
         return _CARRIES_ZH.search(before) is not None
     return _INTO_EN.search(before) is not None and _CARRIES_EN.search(before) is not None
-
-
-def is_of_asker(text: str, start: int, end: int) -> bool:
-    """Whether the clause of a time in a text tells of the asker; "last week's minutes" has a time of its own."""
-    before, behind = _CLAUSE_END.split(text[:start])[-1], _CLAUSE_END.split(text[end:])[0]
-    return not behind.startswith(("的", "'s", "’s")) and _ASKER.search(f"{before} {behind}") is not None
 
 
 def _chinese(match: re.Match[str], today: date) -> str:

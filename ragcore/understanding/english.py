@@ -187,9 +187,7 @@ def _indifferent(text: str, before: tuple[str, str]) -> Resolution | None:
 
 def resolve_what_about(text: str, earlier: str, attention: Attention) -> Resolution | None:
     """The earlier question with one part of it changed; None for a question of another form."""
-    if added := same_but(text, earlier):
-        return Resolution(added, ("same",), True)
-    if earlier and (same := with_same_amount(text, earlier)):
+    if same := same_but(text, earlier) or with_same_amount(text, earlier):
         return Resolution(same, ("same",), True)
     match = _ABOUT.match(text)
     if match and earlier and (swapped := swap_value(match["what"], earlier)):
